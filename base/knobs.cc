@@ -31,6 +31,7 @@ const Range& range_of(std::string_view knob) {
   static const auto& rows = *new std::vector<Range>{{"mode", {"off", "interpret", "no-fuse", "full"}},
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_early", {"on", "off"}},
+                                                    {"cuda_captures", {"child", "flat"}},
                                                     {"cuda_debug", {"serial"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
                                                     {"cuda_tf32", {"on", "off"}},
