@@ -32,6 +32,7 @@ const Range& range_of(std::string_view knob) {
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_early", {"on", "off"}},
                                                     {"cuda_warpgroups", {"on", "off"}},
+                                                    {"cuda_captures", {"child", "flat"}},
                                                     {"cuda_debug", {"serial"}},
                                                     {"cuda_products", {"own", "library", "auto"}},
                                                     {"cuda_tf32", {"on", "off"}},

@@ -16,7 +16,7 @@
 #
 # Options of run:
 #   --part NAME        only this part; several times for several. --tests, --bench: as --part tests, --part bench
-#   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random matrix operators ops products-own products-library
+#   --suite NAME       only this suite of tests: cuda llama runtime gpu_kernels gpu_loop random matrix operators ops products-own products-library products-flat
 #                      demo
 #   --seconds N        what a part may take, in place of the above (3600 with --simulator). What is at its limit is stopped and reported
 #   --out DIR          where results go (default bench/results)
@@ -332,6 +332,10 @@ part_tests() {
     if [[ "$products" = cuBLASLt* ]]; then suite products-library env REPRISE_CUDA_PRODUCTS=library "$bin/test_ops" --gtest_filter="$by_products"
     else record products-library "not run" "$products"; fi
   fi
+  if wanted products-flat; then
+    if [[ "$products" = cuBLASLt* ]]; then suite products-flat env REPRISE_CUDA_PRODUCTS=library REPRISE_CUDA_CAPTURES=flat "$bin/test_ops" --gtest_filter="$by_products"
+    else record products-flat "not run" "$products"; fi
+  fi
   run_suites "$(time_for 100)"
 }
 
@@ -415,9 +419,9 @@ run() {
     shift
   done
   [ -z "$per_part" ] || [[ "$per_part" =~ ^[0-9]+$ ]] || { say "--seconds: '$per_part' is no number"; exit 2; }
-  case " ${tests[*]} products-own products-library demo " in
+  case " ${tests[*]} products-own products-library products-flat demo " in
     *" ${suite:-ops} "*) ;;
-    *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library demo"; exit 2 ;;
+    *) say "no suite '$suite'; there are: ${tests[*]} products-own products-library products-flat demo"; exit 2 ;;
   esac
   [ ${#parts[@]} -gt 0 ] || parts=(tests bench check rest profiles compiled)
   for t in "${parts[@]}"; do

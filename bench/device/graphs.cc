@@ -121,7 +121,52 @@ void calls(const Setting& s) {
   }
 }
 
+namespace {
+
+// What another length of a prompt costs where a library computes the products: each is asked for, captured, and comes into a graph of its own or as nodes of the one graph.
+void new_sizes_of_products(const Setting& s) {
+  const int products = s.quick ? 4 : 112;  // of a prompt's layers in a 1B model
+  const std::int64_t width = s.quick ? 64 : 512;
+  const Tensor w = (randn({width, width}, {}) * 0.05).to(s.device);
+  Scoped<std::string> library(knobs().cuda_products, "library");
+  for (const char* how : {"child", "flat"}) {
+    const std::string named = ", " + std::to_string(products) + " library products, " + how;
+    if (!s.wants(named)) continue;
+    Scoped<std::string> captures(knobs().cuda_captures, how);
+    auto f = compile([products](Tensor x, Tensor m) {
+      for (int i = 0; i < products; ++i) x = linear(x, m);
+      return x;
+    }, {.name = how});
+    std::int64_t rows = 32 + (*how == 'f');  // sizes that the other one has not had
+    const Tensor x = zeros({4096, width}, {.device = s.device});
+    const std::int64_t before = stats().library_products;
+    f(x.slice(0, 0, rows), w);
+    if (stats().library_products == before) return;  // there is no library
+    std::vector<double> fresh, moved;
+    for (int i = 0; i < (s.quick ? 2 : 15); ++i) {
+      rows += 2;
+      const Tensor part = x.slice(0, 0, rows);
+      wait(s.device);
+      double t = now();
+      Tensor y = f(part, w);
+      fresh.push_back(now() - t);
+      wait(s.device);
+      t = now();
+      const Tensor z = f(part, w);  // its result lies elsewhere
+      moved.push_back(now() - t);
+    }
+    const Tensor part = x.slice(0, 0, rows);
+    s.report({"changing sizes", "host time of a call with a size never seen" + named, median(fresh) * 1e6, "us"});
+    s.report({"changing sizes", "host time of its next call, whose result lies elsewhere" + named, median(moved) * 1e6, "us"});
+    s.report({"changing sizes", "host time of a call" + named, host_time(s, [&] { f(part, w); }) * 1e6, "us"});
+    s.report({"changing sizes", "run (device)" + named, device_time(s, [&] { f(part, w); }) * 1e6, "us"});
+  }
+}
+
+}  // namespace
+
 void changing_sizes(const Setting& s) {
+  new_sizes_of_products(s);
   const std::int64_t most = s.quick ? 64 : 4096, width = s.quick ? 64 : 1024;
   Tensor w1 = randn({width, width}, {}).to(s.device), w2 = randn({width, width}, {}).to(s.device);
   auto f = compile(

@@ -114,7 +114,7 @@ class CudaBackend final : public Backend {
 
   KernelPtr load(const ImagePtr& image) override { return kernels_.load(image); }
   std::unique_ptr<Graph> new_graph(std::uint32_t cells) override {
-    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, sizes_, starts_early(), indirect_ ? upload() : nullptr}, cells);
+    return std::make_unique<CudaGraph>(GraphHome{context_, blocks_, captures_, indirect_, graph_bytes_, sizes_, starts_early(), knobs().cuda_captures == "flat", indirect_ ? upload() : nullptr}, cells);
   }
 
   std::optional<CapturedWork> product(const Product& p, std::string_view name) override { return products_.work(p, name); }

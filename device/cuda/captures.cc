@@ -8,31 +8,21 @@ namespace {
 
 constexpr std::size_t kGraphsMax = 4096;
 
-void destroy(CUgraph graph) {
-  if (graph) warn(cu().cuGraphDestroy(graph), "destroying a graph");
-}
-
 }  // namespace
 
-void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, const std::function<void(CUgraph)>& use) {
+void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, bool flat, const std::function<void(CapturedGraph&)>& use) {
   std::lock_guard lock(mu_);  // while it is used, too: the driver's graphs are not for two threads at a time
   if (n.work.key.empty()) {
-    struct Owner {
-      CUgraph graph;
-      ~Owner() { destroy(graph); }
-    } own{captured(n, addresses)};
-    return use(own.graph);
+    CapturedGraph own(captured(n, addresses), flat);
+    return use(own);
   }
-  auto key = std::pair(n.work.key, addresses);
+  Key key{n.work.key, addresses, flat};
   auto it = graphs_.find(key);
   if (it == graphs_.end()) {
-    if (graphs_.size() >= kGraphsMax) {
-      for (auto& [k, graph] : graphs_) destroy(graph);
-      graphs_.clear();
-    }
-    it = graphs_.emplace(std::move(key), captured(n, addresses)).first;
+    if (graphs_.size() >= kGraphsMax) graphs_.clear();
+    it = graphs_.emplace(std::move(key), std::make_unique<CapturedGraph>(captured(n, addresses), flat)).first;
   }
-  use(it->second);
+  use(*it->second);
 }
 
 void Captures::queue(const CapturedNode& n, const std::vector<void*>& addresses, CUstream stream) {
@@ -52,7 +42,7 @@ CUgraph Captures::captured(const CapturedNode& n, const std::vector<void*>& addr
     n.work.enqueue(side_->handle(), addresses.data());
   } catch (...) {
     cu().cuStreamEndCapture(side_->handle(), &graph);  // whatever it says of work that has failed
-    destroy(graph);
+    if (graph) warn(cu().cuGraphDestroy(graph), "destroying a graph");
     throw;
   }
   ended = cu().cuStreamEndCapture(side_->handle(), &graph);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "device/cuda/captured_graph.h"
 #include "device/cuda/context.h"
 #include "device/cuda/stream.h"
 
@@ -16,9 +17,9 @@ namespace reprise::device::cuda {
 class Captures {
  public:
   explicit Captures(const Context& c) : context_(c) {}
-  /// What the work queues for these addresses, as a graph that belongs to this and lives while `use` runs. Captured once for the same key
+  /// What the work queues for these addresses, as a graph, taken apart where `flat` (and it can be), that belongs to this and lives while `use` runs. Captured once for the same key
   /// and addresses, whichever recording asks, and kept as long as there is room. Throws what the work throws.
-  void with(const CapturedNode&, const std::vector<void*>& addresses, const std::function<void(CUgraph)>& use);
+  void with(const CapturedNode&, const std::vector<void*>& addresses, bool flat, const std::function<void(CapturedGraph&)>& use);
   /// Does the work itself, in a stream.
   void queue(const CapturedNode&, const std::vector<void*>& addresses, CUstream);
 
@@ -28,7 +29,13 @@ class Captures {
   const Context& context_;
   std::mutex mu_;
   std::unique_ptr<CudaStream> side_;  // guarded by mu_, as the next; for captures alone: nothing ever runs in it
-  std::map<std::pair<std::vector<std::int64_t>, std::vector<void*>>, CUgraph> graphs_;
+  struct Key {
+    std::vector<std::int64_t> work;
+    std::vector<void*> addresses;
+    bool flat;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  std::map<Key, std::unique_ptr<CapturedGraph>> graphs_;
 };
 
 }  // namespace reprise::device::cuda

@@ -73,19 +73,21 @@ void CudaGraphExec::make() {
       const GraphNode& n = nodes_[i];
       after.clear();
       for (Graph::Node before : edges.after[i])
-        if (!edges.early[i]) after.push_back(handles_[before]);
+        if (auto several = flat_.find(before); several != flat_.end()) after.insert(after.end(), several->second.ends.begin(), several->second.ends.end());
+        else if (!edges.early[i]) after.push_back(handles_[before]);
       if (edges.after[i].empty()) after = uploads;
-      CUgraphNode made = nullptr;
-      if (const auto* other = std::get_if<CapturedNode>(&n.what)) {
-        capture(*other, [&](CUgraph child) { check(cu().cuGraphAddChildGraphNode(&made, graph_, after.data(), after.size(), child), "recording the work of", n.name()); });
+      handles_.push_back(nullptr);
+      if (is_captured(n)) {
+        add_captured(i, after);
       } else {
         const CUDA_KERNEL_NODE_PARAMS& p = params_.of(std::get<KernelNode>(n.what), home_, block_, last_);
-        check(cu().cuGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p), "recording kernel", n.name());
+        check(cu().cuGraphAddKernelNode(&handles_[i], graph_, after.data(), after.size(), &p), "recording kernel", n.name());
       }
-      handles_.push_back(made);
-      if (edges.early[i]) start_early(handles_[edges.after[i][0]], made, n.name());
+      if (edges.early[i]) start_early(handles_[edges.after[i][0]], handles_[i], n.name());
     }
-    const std::int64_t bytes = home_.sizes.of(static_cast<std::int64_t>(nodes_.size() + uploads_.size()), [&] {
+    std::size_t made = nodes_.size() + uploads_.size();
+    for (const auto& [i, several] : flat_) made += several.nodes.size() - 1;
+    const std::int64_t bytes = home_.sizes.of(static_cast<std::int64_t>(made), [&] {
       check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
     });
     if (log::on(log::Channel::Recordings)) {
@@ -105,6 +107,21 @@ void CudaGraphExec::make() {
   stale_.assign(nodes_.size(), false);
 }
 
+void CudaGraphExec::add_captured(std::size_t i, const std::vector<CUgraphNode>& after) {
+  const CapturedNode& n = std::get<CapturedNode>(nodes_[i].what);
+  capture(n, [&](CapturedGraph& work) {
+    if (home_.flat && work.flat()) {
+      if (FlatNodes several = add_steps(work, graph_, after); !several.nodes.empty()) {
+        flat_.emplace(i, std::move(several));
+        return;
+      }
+    }
+    if (home_.flat && log::on(log::Channel::Recordings))
+      log::event(log::Event::captured_whole, n.name, n.name + " stays a graph within the graph: " + work.why_whole(), {{"node", n.name}, {"why", work.why_whole()}});
+    check(cu().cuGraphAddChildGraphNode(&handles_[i], graph_, after.data(), after.size(), work.graph()), "recording the work of", n.name);
+  });
+}
+
 /// Ordered by the kernel's own waiting.
 void CudaGraphExec::start_early(CUgraphNode before, CUgraphNode node, std::string_view name) {
   CUgraphEdgeData edge{};
@@ -122,7 +139,7 @@ void CudaGraphExec::release_graphs() noexcept {
   if (exec_) warn(cu().cuGraphExecDestroy(exec_), "destroying an executable graph");
   if (graph_) warn(cu().cuGraphDestroy(graph_), "destroying a graph");
   exec_ = nullptr, graph_ = nullptr;
-  handles_.clear(), uploads_.clear();
+  handles_.clear(), flat_.clear(), uploads_.clear();
 }
 
 void CudaGraphExec::release() noexcept {
@@ -131,10 +148,10 @@ void CudaGraphExec::release() noexcept {
   if (block_) home_.blocks.give_back(block_, n_cells_, ran_in_);
 }
 
-void CudaGraphExec::capture(const CapturedNode& n, const std::function<void(CUgraph)>& use) const {
+void CudaGraphExec::capture(const CapturedNode& n, const std::function<void(CapturedGraph&)>& use) const {
   std::vector<void*> addresses;
   for (std::uint32_t c : n.cells) addresses.push_back(last_[c]);
-  home_.captures.with(n, addresses, use);
+  home_.captures.with(n, addresses, home_.flat, use);
 }
 
 void CudaGraphExec::add_uploads() {
@@ -174,7 +191,10 @@ void CudaGraphExec::rest_uploads() {
 bool CudaGraphExec::set_node(std::size_t i) {
   if (const auto* other = std::get_if<CapturedNode>(&nodes_[i].what)) {
     CUresult r = CUDA_SUCCESS;
-    capture(*other, [&](CUgraph child) { r = cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], child); });
+    capture(*other, [&](CapturedGraph& work) {
+      const auto several = flat_.find(i);
+      r = several != flat_.end() ? set_steps(work, exec_, several->second, home_.context.handle) : cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], work.graph());
+    });
     // The library may do it in other steps where the alignment or the sizes are others.
     if (refused(r, other->name)) return false;
     check(r, "changing the work of", other->name);

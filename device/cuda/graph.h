@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -26,14 +27,14 @@ struct GraphNode {
   }
 };
 
-/// An executable CUDA graph of explicit kernel nodes, and of other libraries' work as child graphs.
+/// An executable CUDA graph of explicit kernel nodes, and of other libraries' work as child graphs, or as the nodes that were captured.
 ///
 /// Addresses that move from run to run reach the kernels in one of two ways. Direct: they are parameters of the nodes, and
 /// a run changes the nodes whose addresses moved. Indirect: the nodes' parameters are the addresses of cells in a block of
 /// device memory, and the graph's first node, whose own parameters hold the values, writes them there; a run in which
 /// anything moved changes that node alone, and where nothing moves for a while it is disabled (of several, each for its part of the block). Both take effect for the runs
 /// launched afterwards and leave earlier ones be.
-/// Captured work has its addresses in what was captured, in either way: where one of them moved its child graph is changed to what
+/// Captured work has its addresses in what was captured, in either way: where one of them moved its child graph, or its nodes, are changed to what
 /// is captured with the new ones. A graph with such work is made by its first run, when addresses are known.
 class CudaGraphExec final : public GraphExec {
  public:
@@ -63,7 +64,8 @@ class CudaGraphExec final : public GraphExec {
   void enable(Upload&, bool);
   /// The executable node takes nodes_[i]'s sizes and the latest addresses. False: it cannot, the graph must be made anew.
   bool set_node(std::size_t i);
-  void capture(const CapturedNode&, const std::function<void(CUgraph)>& use) const;
+  void capture(const CapturedNode&, const std::function<void(CapturedGraph&)>& use) const;
+  void add_captured(std::size_t i, const std::vector<CUgraphNode>& after);
 
   GraphHome home_;
   LaunchParams params_;
@@ -76,7 +78,8 @@ class CudaGraphExec final : public GraphExec {
   bool starts_early_ = false;                      // some nodes start while the one before them ends
   CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
   CUgraphExec exec_ = nullptr;
-  std::vector<CUgraphNode> handles_;
+  std::vector<CUgraphNode> handles_;               // by node; null: it is several
+  std::map<std::size_t, FlatNodes> flat_;          // by node, of captured work: those
   std::vector<Upload> uploads_;                    // indirect
   void* block_ = nullptr;                          // indirect: n_cells_ addresses
   std::uint64_t ran_in_ = 0;                       // id of the stream of the latest run, which earlier ones precede; 0: none

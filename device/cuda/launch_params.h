@@ -21,6 +21,7 @@ struct GraphHome {
   std::atomic<std::int64_t>& graph_bytes;   ///< of all executable graphs
   GraphSizes& sizes;
   bool early;                               ///< nodes may start while the one before them ends (edges.h)
+  bool flat;                                ///< other libraries' work is nodes like others, where it can be (captured_graph.h)
   KernelPtr upload;                         ///< the kernel that fills the block; null when not indirect
 };
 

@@ -31,7 +31,7 @@ bool CudaQueue::prepare(void* const* cells, bool) {
   known_ = false;
   std::copy(cells, cells + last_.size(), last_.begin());
   for (const GraphNode& n : nodes_)
-    if (const auto* other = std::get_if<CapturedNode>(&n.what)) home_.captures.with(*other, addresses_of(*other), [](CUgraph) {});
+    if (const auto* other = std::get_if<CapturedNode>(&n.what)) home_.captures.with(*other, addresses_of(*other), false, [](CapturedGraph&) {});
   known_ = true;
   return true;
 }

@@ -30,33 +30,6 @@ CUDA_MEMCPY3D to_params(const CopyWork& c) {
   return p;
 }
 
-/// Kernel parameters as cuGraphKernelNodeGetParams gives them: pointers that live as long as the node's parameters.
-void** param_pointers(const WorkPtr& w) {
-  static std::map<const Work*, std::pair<std::weak_ptr<const Work>, std::vector<void*>>> kept;
-  std::erase_if(kept, [](const auto& k) { return k.second.first.expired(); });
-  auto& [owner, list] = kept[w.get()];
-  const auto& k = std::get<KernelWork>(*w);
-  owner = w;
-  list.clear();
-  for (const Parameter& p : k.function->params) list.push_back(const_cast<char*>(k.params.data()) + p.offset);
-  return list.data();
-}
-
-template <class T>
-const T& work_of(const Node& n) {
-  const T* w = n.work ? std::get_if<T>(n.work.get()) : nullptr;
-  require(w, CUDA_ERROR_INVALID_VALUE, "the node is of another type");
-  return *w;
-}
-
-/// Gives a node of `type` new parameters.
-template <class T>
-void set_work(CUgraphNode h, WorkPtr w) {
-  auto n = find<Node>(h);
-  work_of<T>(*n);
-  n->work = std::move(w);
-}
-
 /// The driver's way with lists: without a list it gives the length.
 void give_list(const std::vector<std::uint64_t>& from, CUgraphNode* to, std::size_t* count) {
   if (to) {
@@ -246,21 +219,6 @@ SIM_ENTRY cuGraphAddNode_v2(CUgraphNode* out, CUgraph g, const CUgraphNode* afte
 }
 #endif
 
-SIM_ENTRY cuGraphKernelNodeGetParams(CUgraphNode h, CUDA_KERNEL_NODE_PARAMS* p) {
-  return api(__func__, kContext, [&] {
-    auto n = find<Node>(h);
-    const auto& k = work_of<KernelWork>(*n);
-    *p = {};
-    p->func = as<CUfunction>(*k.function);
-    p->gridDimX = k.grid.x, p->gridDimY = k.grid.y, p->gridDimZ = k.grid.z;
-    p->blockDimX = k.block.x, p->blockDimY = k.block.y, p->blockDimZ = k.block.z;
-    p->sharedMemBytes = k.shared_bytes;
-    p->kernelParams = param_pointers(n->work);
-  });
-}
-SIM_ENTRY cuGraphKernelNodeSetParams(CUgraphNode h, const CUDA_KERNEL_NODE_PARAMS* p) {
-  return api(__func__, kContext, [&] { set_work<KernelWork>(h, kernel_node_work(*p)); });
-}
 SIM_ENTRY cuGraphMemcpyNodeGetParams(CUgraphNode h, CUDA_MEMCPY3D* p) {
   return api(__func__, kContext, [&] { *p = to_params(work_of<CopyWork>(*find<Node>(h))); });
 }
@@ -342,14 +300,27 @@ CUresult remove_dependencies(const char* entry, CUgraph h, const CUgraphNode* fr
     }
   });
 }
+/// An edge's data, from which a query without a place for it would hide something.
+CUgraphEdgeData data_of(const Node& from, const Node& to) {
+  CUgraphEdgeData e{};
+  if (std::find(to.early.begin(), to.early.end(), from.handle) == to.early.end()) return e;
+  e.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  e.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  return e;
+}
 CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data,
                    std::size_t* count) {
   return api(entry, kContext, [&] {
     std::vector<std::uint64_t> a, b;
+    std::vector<CUgraphEdgeData> of;
     for (std::uint64_t n : find<Graph>(h)->nodes)
-      for (std::uint64_t d : find<Node>(reinterpret_cast<CUgraphNode>(n))->after) a.push_back(d), b.push_back(n);
+      for (std::uint64_t d : find<Node>(reinterpret_cast<CUgraphNode>(n))->after) {
+        a.push_back(d), b.push_back(n);
+        of.push_back(data_of(*find<Node>(reinterpret_cast<CUgraphNode>(d)), *find<Node>(reinterpret_cast<CUgraphNode>(n))));
+      }
+    for (const CUgraphEdgeData& e : of) require(data || !from || !e.type, CUDA_ERROR_LOSSY_QUERY, "an edge has data, and there is no place for it");
+    for (std::size_t i = 0; data && i < *count; ++i) data[i] = i < of.size() ? of[i] : CUgraphEdgeData{};
     std::size_t first = *count;
-    if (data) std::memset(data, 0, std::min(*count, a.size()) * sizeof *data);
     give_list(a, from, &first);
     give_list(b, to, count);
   });

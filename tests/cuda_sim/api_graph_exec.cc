@@ -36,6 +36,7 @@ GraphRun::Item& item_of(Exec& e, CUgraphNode h) {
 void update(Exec& e, CUgraphNode h, CUgraphNodeType type, WorkPtr w) {
   auto& item = item_of(e, h);
   require(item.type == type, CUDA_ERROR_INVALID_VALUE, "the node is of another type");
+  if (type == CU_GRAPH_NODE_TYPE_KERNEL) w = with_attributes(w, std::get<KernelWork>(*item.work).attributes);
   item.work = std::move(w);
   ++counters().node_updates;
 }
@@ -54,7 +55,7 @@ CUgraphExecUpdateResult compare(const GraphRun& from, const GraphRun& to, std::s
   for (std::size_t i = 0; i < to.items.size(); ++i) {
     const auto &a = from.items[i], &b = to.items[i];
     *at = i;
-    if (a.after != b.after) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    if (a.after != b.after || a.early != b.early) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     if (a.type != b.type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
     if (auto* k = std::get_if<KernelWork>(b.work.get()); k && k->function->unloaded)
       return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;

@@ -8,7 +8,7 @@ namespace sim {
 namespace {
 
 CUgraphNodeType type_of(const Work& w) {
-  if (std::holds_alternative<KernelWork>(w) || std::holds_alternative<NativeWork>(w)) return CU_GRAPH_NODE_TYPE_KERNEL;
+  if (std::holds_alternative<KernelWork>(w)) return CU_GRAPH_NODE_TYPE_KERNEL;
   if (std::holds_alternative<CopyWork>(w)) return CU_GRAPH_NODE_TYPE_MEMCPY;
   if (std::holds_alternative<MemsetWork>(w)) return CU_GRAPH_NODE_TYPE_MEMSET;
   if (std::holds_alternative<HostWork>(w)) return CU_GRAPH_NODE_TYPE_HOST;
@@ -34,6 +34,15 @@ void capture_work(Stream& s, WorkPtr w) {
   const CUgraphNodeType type = type_of(*w);
   auto n = add_node(*c->graph, type, std::move(w), unique(c->last[&s]));
   c->last[&s] = {n->handle};
+}
+
+void start_last_early(Stream& s) {
+  if (!s.capture || s.capture->invalid || settings().arch < 90 || settings().driver_version < 12030) return;
+  for (std::uint64_t h : s.capture->last[&s]) {
+    auto n = find<Node>(reinterpret_cast<CUgraphNode>(h));
+    for (std::uint64_t before : n->after)
+      if (find<Node>(reinterpret_cast<CUgraphNode>(before))->type == CU_GRAPH_NODE_TYPE_KERNEL && n->after.size() == 1) n->early.push_back(before);
+  }
 }
 
 void refuse_in_capture(Stream& s, const char* entry) {

@@ -260,7 +260,8 @@ void run_kernel(const KernelWork& w) {
   const LoadedKernel& f = *w.function;
   if (f.unloaded)
     return report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("kernel ", f.name, " runs after its module was unloaded"));
-  race_task(f.name, !f.native);
+  race_task(f.name, !f.native && !f.stand_in);
+  if (f.stand_in) return run_stand_in(w);
   if (f.native) return f.native(w.params.data(), w.params.size());
 
   Execution& e = g_exec;

@@ -56,6 +56,7 @@ struct LoadedKernel : Object {
   std::shared_ptr<const Code> code;  ///< null: done by `native`
   Code::Kernel kernel;
   void (*native)(const char* params, std::uint64_t bytes) = nullptr;
+  void (*stand_in)(void* data) = nullptr;  ///< of a library's stand-in (control.h); `data` is a copy of the parameters
   std::vector<Parameter> params;
   std::uint32_t param_bytes = 0;               ///< of the buffer
   std::int32_t max_dynamic_shared = 48 << 10;  ///< CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -92,6 +93,8 @@ struct KernelHandle : Object {
 /// Reads PTX text (and the bitcode in its last lines) into `m`. Throws Failure naming what is wrong with the image.
 void load_image(LoadedModule& m, const std::string& image);
 void unload(LoadedModule& m);
+/// The kernel that stands for a library's, with so many bytes of parameters: one of a library that was loaded, with a CUkernel's handle.
+std::shared_ptr<LoadedKernel> stand_in_kernel(void (*run)(void* data), std::size_t bytes);
 /// From a CUfunction or a CUkernel.
 std::shared_ptr<LoadedKernel> find_function(const void* handle);
 

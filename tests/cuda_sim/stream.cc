@@ -164,9 +164,6 @@ std::string use_of(const Work& w, std::uint64_t base, std::uint64_t bytes) {
     if (in(c->to) || in(c->from)) return cat("a copy ", in(c->to) ? "to " : "from ", hex(in(c->to) ? c->to : c->from));
   } else if (auto* m = std::get_if<MemsetWork>(&w)) {
     if (in(m->to)) return cat("a memset at ", hex(m->to));
-  } else if (auto* n = std::get_if<NativeWork>(&w)) {
-    for (std::uint64_t p : n->data)
-      if (in(p)) return cat("a library's kernel with ", hex(p));
   } else if (auto* g = std::get_if<ChildWork>(&w)) {
     for (const auto& item : g->graph->items)
       if (std::string s = item.enabled ? use_of(*item.work, base, bytes) : ""; !s.empty()) return s + ", in a graph";

@@ -70,13 +70,6 @@ void run(const MemsetWork& m) {
   }
 }
 
-void run(const NativeWork& n) {
-  race_task("a library's kernel", false);
-  auto data = n.data;  // a launch leaves its parameters as they are
-  n.run(data.data());
-  ++counters().launches;
-}
-
 }  // namespace
 
 bool is_device_address(std::uint64_t p) {
@@ -90,7 +83,6 @@ void execute(const Work& w) {
   if (auto* c = std::get_if<CopyWork>(&w)) run(*c);
   if (auto* m = std::get_if<MemsetWork>(&w)) run(*m);
   if (auto* h = std::get_if<HostWork>(&w)) h->function(h->data);
-  if (auto* n = std::get_if<NativeWork>(&w)) run(*n);
   if (auto* a = std::get_if<ActionWork>(&w)) a->run();
   if (auto* g = std::get_if<ChildWork>(&w)) run_graph(*g->graph);
 }

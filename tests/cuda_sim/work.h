@@ -14,11 +14,17 @@ struct Dim {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
+/// Of a launch or a node, beyond its parameters: new parameters leave them as they are.
+struct Attributes {
+  Dim cluster{0, 0, 0};  ///< 0: none was asked for
+  int cooperative = 0, priority = 0;
+};
 struct KernelWork {
   std::shared_ptr<LoadedKernel> function;
   Dim grid, block;
   std::uint32_t shared_bytes = 0;
   std::vector<char> params;  ///< the parameter buffer, frozen
+  Attributes attributes{};
 };
 struct CopyWork {
   std::uint64_t to = 0, from = 0;                  ///< host or device addresses
@@ -34,11 +40,6 @@ struct HostWork {
   CUhostFn function = nullptr;
   void* data = nullptr;
 };
-/// Of a stand-in for a library (control.h): a kernel that the host runs.
-struct NativeWork {
-  void (*run)(void* data) = nullptr;
-  std::vector<std::uint64_t> data;
-};
 struct EmptyWork {};
 struct ActionWork {
   std::function<void()> run;
@@ -49,7 +50,7 @@ struct ChildWork {
   std::shared_ptr<const GraphRun> graph;
 };
 
-using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, NativeWork, ActionWork, ChildWork>;
+using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, ActionWork, ChildWork>;
 using WorkPtr = std::shared_ptr<const Work>;
 
 /// Does it. Errors of the work make the context fail.
@@ -58,6 +59,7 @@ void execute(const Work&);
 KernelWork make_kernel_work(const void* function, Dim grid, Dim block, std::uint32_t shared, void** params,
                             void** extra);
 void run_kernel(const KernelWork&);
+void run_stand_in(const KernelWork&);
 void run_graph(const GraphRun&);
 
 bool is_device_address(std::uint64_t p);

@@ -69,6 +69,53 @@ TEST_F(Native, ItsAccessesAreChecked) {
   expect_error({reinterpret_cast<std::uint64_t>(&on_host), p}, "no device address");
 }
 
+// A captured kernel of a library: its node tells its parameters while it lives, and its attributes go to another node by themselves or not at all.
+TEST_F(Native, CapturedNodesCanStandInAnotherGraph) {
+  const CUdeviceptr p = device(std::vector<std::int64_t>{41}), q = device(8), r = device(8);
+  CUgraph from = nullptr, g = nullptr;
+  OK(CALL(cuStreamBeginCapture)(stream_, CU_STREAM_CAPTURE_MODE_RELAXED));
+  const Add first{q, p}, second{r, q};
+  OK(submit(add, first));
+  OK(CALL(reprise_simulator_submit_early)(stream_, add, &second, sizeof second));
+  OK(CALL(cuStreamEndCapture)(stream_, &from));
+  CUgraphNode nodes[2], a[1], b[1], made[2];
+  std::size_t n = 2, edges = 1;
+  CUgraphEdgeData how{};
+  OK(CALL(cuGraphGetNodes)(from, nodes, &n));
+  ASSERT_EQ(n, 2u);
+  EXPECT_EQ(CALL(cuGraphGetEdges)(from, a, b, nullptr, &edges), CUDA_ERROR_LOSSY_QUERY);
+  OK(CALL(cuGraphGetEdges)(from, a, b, &how, &edges));
+  ASSERT_EQ(edges, 1u);
+  EXPECT_EQ(how.type, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+  OK(CALL(cuGraphCreate)(&g, 0));
+  for (int i = 0; i < 2; ++i) {
+    CUDA_KERNEL_NODE_PARAMS params;
+    OK(CALL(cuGraphKernelNodeGetParams)(nodes[i], &params));
+    EXPECT_EQ(params.func, nullptr) << "known by its CUkernel";
+    OK(CALL(cuGraphAddKernelNode)(&made[i], g, made, static_cast<std::size_t>(i), &params));
+  }
+  CUgraphExec exec = nullptr;
+  OK(CALL(cuGraphInstantiateWithFlags)(&exec, g, 0));
+  CALL(cuGraphLaunch)(exec, stream_);
+  EXPECT_EQ(CALL(cuStreamSynchronize)(stream_), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_NE(last_error().find("in clusters of 0 x 0 x 0 blocks"), std::string::npos) << last_error();
+  CALL(reprise_simulator_reset)();
+  OK(CALL(cuGraphExecDestroy)(exec));
+  CUkernelNodeAttrValue cluster;
+  for (int i = 0; i < 2; ++i) {
+    OK(CALL(cuGraphKernelNodeCopyAttributes)(made[i], nodes[i]));
+    OK(CALL(cuGraphKernelNodeGetAttribute)(made[i], CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster));
+    EXPECT_EQ(cluster.clusterDim.x, 2u);
+  }
+  OK(CALL(cuGraphDestroy)(from));
+  OK(CALL(cuGraphInstantiateWithFlags)(&exec, g, 0));
+  OK(CALL(cuGraphLaunch)(exec, stream_));
+  OK(CALL(cuStreamSynchronize)(stream_));
+  OK(CALL(cuGraphExecDestroy)(exec));
+  EXPECT_EQ(host<std::int64_t>(r, 1)[0], 43);
+  OK(CALL(cuGraphDestroy)(g));
+}
+
 // The nodes of two child graphs that nothing orders run in every order that keeps each graph's own.
 TEST_F(Native, ChildGraphsRunSideBySide) {
   CUgraph ab = captured("ab"), xy = captured("xy"), end = captured("."), g = nullptr;
