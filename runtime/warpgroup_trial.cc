@@ -74,12 +74,15 @@ bool agree(Device d, const device::CodeTarget& target) {
 
 device::CodeTarget code_target(Device d) {
   device::CodeTarget target = device::backend(d).target();
-  target.warpgroups = target.arch == "sm_90" && knobs().cuda_warpgroups == "on" && agree(d, target);
+  target.warpgroups = target.warpgroups && knobs().cuda_warpgroups == "on" && agree(d, target);
   return target;
 }
 
 device::CodeTarget code_target(Device d, std::span<const kernels::Launch> launches) {
-  return std::any_of(launches.begin(), launches.end(), asks) ? code_target(d) : device::backend(d).target();
+  if (std::any_of(launches.begin(), launches.end(), asks)) return code_target(d);
+  device::CodeTarget target = device::backend(d).target();
+  target.warpgroups = false;  // loops are the same with and without
+  return target;
 }
 
 }  // namespace reprise::runtime

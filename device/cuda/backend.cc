@@ -37,8 +37,8 @@ class CudaBackend final : public Backend {
   }
   CodeTarget target() const override {
     // The newest architecture that code is made for; newer devices load it, too.
-    int sm = std::min(context_.major * 10 + context_.minor, 90);
-    return {.arch = "sm_" + std::to_string(sm), .indirect = indirect_, .with_ir = cu().simulated};
+    const int own = context_.major * 10 + context_.minor, sm = std::min(own, 90);
+    return {.arch = "sm_" + std::to_string(sm), .indirect = indirect_, .warpgroups = own == 90, .with_ir = cu().simulated};
   }
 
   void* allocate(std::int64_t bytes) override { return allocator_.allocate(bytes, stream(), range_bytes_ + graph_bytes_); }
