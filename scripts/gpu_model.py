@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What Reprise is expected to take on a GPU, from bytes, launches and instructions; and measured figures beside it.
 
-usage: gpu_model.py predict --gpu h100|h200 [--account FILE] [--out STEM]   writes STEM.json and STEM.md
+usage: gpu_model.py predict --gpu h100|h200 [--account FILE] [--before] [--out STEM]   writes STEM.json and STEM.md
        gpu_model.py compare --model FILE --figures FILE [--figures FILE...]   a table on stdout, with the difference in per cent
 
 --account: what `reprise_device_figures --account` prints (bench/results/model-account.json). Kernels are those of tests/gpu/kernels.txt. Rows have the groups, names
-and units of reprise_device_figures. The model is written before a run, so that the run tests it: it is not fitted to one.
+and units of reprise_device_figures. The model is written before a run, so that the run tests it: it is not fitted to one, but for what graphs cost.
 
 A kernel takes as long as the slowest of: its bytes at the memory's rate; its instructions at the rate of the schedulers; its bytes at the
 rate that the loads under way allow (Little's law); besides, a part of the others, which is not hidden behind that, and a ramp.
@@ -32,11 +32,13 @@ L2, L1, MEET = 0.30e-6, 0.05e-6, 0.04e-6  # s, of a load that the second or firs
 EXPOSED = 0.25        # part of the shorter of memory and instructions that is not hidden behind the longer: an assumption
 NODE_GAP = 1.3e-6     # s between dependent nodes of a graph: published for H100
 RAMP = 2.0e-6         # s until a kernel's loads flow, and for its last blocks: an assumption
-EARLY_GAP, EARLY_RAMP = 0.7e-6, 1.0e-6  # s of these two where a kernel starts early and reads its weights meanwhile: assumptions
+# Of graphs, measured (bench/results/nvidia-h100-80gb-hbm3-2026-11-27.md): s of the host for a launch and a node of it, where one was changed, to build, to change; s of the device for a run, and a node.
+LAUNCH, LAUNCH_NODE, SET_NODE = 1.5e-6, 0.004e-6, 3.3e-6
+BUILD, BUILD_NODE, CHANGE, CHANGE_NODE = 20e-6, 2.0e-6, 1.5e-6, 1.4e-6
+RUN, NODE = 1.7e-6, 0.9e-6
+NEW_SIZE = 210e-6     # s of the host for guards, sizes, choice of launches and plan of memory: measured in the same run
 SMALL = 2.5e-6        # s of a node with little to do, of one block or few: an assumption
-LAUNCH = 5.0e-6       # s of the host for a graph's launch, and 20 ns a node: published for CUDA 12
-LAUNCH_NODE = 0.02e-6
-ADD_NODE, INSTANTIATE_NODE, SET_NODE = 0.6e-6, 2.5e-6, 0.6e-6  # s of the host a node: assumptions
+ONE_AFTER_OTHER, SIDE_BY_SIDE = 4.5, 2.0  # cycles of an instruction of the only warp of a scheduler: that waits for the one before it; among others: assumptions
 READ_BACK = 8e-6      # s, of a wait with a few bytes copied to the host
 TENSOR = 6.3          # cycles of a scheduler for an m16n8k16 of 16 bits: mma.sync is published to reach 0.6 to 0.65 of the data sheet's rate
 TENSOR_GROUP = 4.8    # of the same number of products that a warp has of a warpgroup's (wgmma): the data sheet's 4 are reached to 0.8 to 0.85, the rest is power
@@ -47,6 +49,22 @@ L2_RATE = 5.5e12      # bytes a second, of reads that the second cache has: publ
 SPECIAL = 8           # cycles of a scheduler for a warp's instruction of the special-function unit: 16 lanes a multiprocessor's quarter and clock at most, 4 sustained
 FMA_TURN = 512        # of a thread in a turn of the tiled product: 64 x 64 x 16 by 128 threads
 SIZE = {"f32": 4, "bf16": 2, "f16": 2}
+
+# What a kernel of a decoded token does one after the other, counted in its code: from where it has waited to where it has made use of its first weights, and behind the last of them.
+# Round trips to the second cache and to memory, instructions that wait for each other and others. Attention: of 110 keys. `under_way`: bytes of a warp's weights that are asked for without
+# having been waited for. before: commit 7e10a8a, whose early launches hid nothing: 829, 172 and 3061 tokens/s measured for 1B, 8B and 0.1B, where this gives 918, 183 and 3240.
+CHAINS = {
+    "before": {"under_way": 4096, "early": False,
+               "qkv": ((2, 2, 320, 400), (0, 1, 200, 0)), "attention": ((6, 2, 1000, 1100), (0, 0, 0, 0)), "out": ((1, 0, 60, 230), (1, 0, 80, 0)),
+               "gate": ((2, 2, 280, 400), (0, 0, 120, 0)), "down": ((1, 0, 60, 220), (1, 0, 80, 0))},
+    "now": {"under_way": 12288, "early": True,
+            "qkv": ((3, 0, 260, 430), (0, 0, 150, 0)), "attention": ((1, 0, 400, 2080), (0, 0, 0, 0)), "out": ((1, 0, 30, 230), (0, 0, 40, 0)),
+            "gate": ((3, 0, 230, 400), (0, 0, 60, 0)), "down": ((1, 0, 30, 220), (0, 0, 40, 0))},
+    # The same code, whose kernels start when the one before has ended: then addresses, norms' weights, keys and values are still far.
+    "now, no early launches": {"under_way": 12288, "early": False,
+                               "qkv": ((3, 1, 360, 430), (0, 0, 150, 0)), "attention": ((2, 1, 580, 2080), (0, 0, 0, 0)), "out": ((2, 0, 60, 230), (0, 0, 40, 0)),
+                               "gate": ((3, 1, 330, 400), (0, 0, 60, 0)), "down": ((2, 0, 60, 220), (0, 0, 40, 0))},
+}
 LONG = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
@@ -147,12 +165,6 @@ class Model:
         flight, duty = (8, 0.45) if runs >= 8 else (max(1, 1 << int(math.log2(max(1, runs)))), 0.8)
         return min(self.read, self.in_flight_rate(k, flight=flight, duty=duty))
 
-    def joined_rate(self, k, warps, depth, columns):
-        """product_joined: a warp has some columns, eight loads a lane under way; all of what it reads where that is no more."""
-        loads = max(1, columns * depth * 2 / 16 / 32)
-        resident = min(warps, self.g["sms"] * k.blocks() * k.threads // 32)
-        return min(self.read, resident * 32 * 16 * min(8, loads) * (0.45 if loads > 8 else 0.8) / LATENCY)
-
     def tensor_product(self, t, rows, n, depth):
         """Seconds on tensor cores, of the tile that kernels/gpu/matmul.cc takes (kProductTilesOfCores), and what bounds it."""
         for down, across in ((128, 256), (128, 64), (64, 64)):
@@ -211,26 +223,55 @@ class Model:
         seconds = turns * LATENCY + 2 * MEET + turns * (L2 + 3 * MEET) + 2 * MEET + L2 + 2 * NODE_GAP + 2 * RAMP
         self.row("rows", "cumsum of 131072, f32", seconds * 1e6, "us", f"{n // each} chunks, twice")
 
-    def decode(self):
-        dot = find(self.table, "product_dot(dtype=bf16, m=1, bias=0")
+    def chain(self, c):
+        near, far, alone, beside = c
+        return near * L2 + far * LATENCY + (alone * ONE_AFTER_OTHER + beside * SIDE_BY_SIDE) / self.g["clock"]
+
+    def beside(self, k, prev, blocks):
+        """Blocks of k that find room on a multiprocessor beside the last ones of the kernel before it."""
+        last = -(-min(blocks, (blocks - 1) % (self.g["sms"] * prev.blocks()) + 1) // self.g["sms"])
+        size = lambda x: -(-x.regs * 32 // 256) * 256 * x.threads // 32
+        return max(0, REGISTERS - last * size(prev)) // size(k)
+
+    def token(self, a, chains):
+        """Seconds of the device. Memory has one queue: a kernel's weights that are asked for before it has waited come while the one before it runs. Blocks that are there when it has waited
+        have some under way while its chain runs; what is left comes behind that."""
+        d, h, q, kv = a["dim"], a["hidden"], a["heads"] * a["head_dim"], a["kv_heads"] * a["head_dim"]
+        # Elements, depth, elements of a warp.
+        joined = {"qkv": (q + 2 * kv, d, 2), "attention": (0, 0, 0), "out": (d, q, 1), "gate": (2 * h, d, 2), "down": (d, h, 1)}
+        kernel = {x: find(self.table, f"product_joined: {x} bfloat16") for x in joined if x != "attention"}
+        kernel["attention"] = find(self.table, f"attention_part(dtype=bf16, depth={a['head_dim']}, width={a['head_dim']}, mask=none, causal=0, rows=4")
+        grid = {x: n // (c * 4) if n else a["kv_heads"] for x, (n, _, c) in joined.items()}
+        names = list(joined)
+        begun = end = busy = 0.0  # when the kernel before has waited, and ends; until when memory has something to do
+        for _ in range(a["layers"]):
+            for i, x in enumerate(names):
+                n, depth, columns = joined[x]
+                size, k = 2 * n * depth, kernel[x]
+                block = 4 * min(chains["under_way"], 2 * depth * columns)
+                head, tail = (self.chain(c) for c in chains[x])
+                if chains["early"]:
+                    asked = min(size, min(grid[x], self.beside(k, kernel[names[i - 1]], grid[names[i - 1]]) * self.g["sms"]) * block)
+                    busy = max(busy, begun) + asked / self.read
+                else:
+                    asked = 0
+                begun = end + NODE
+                flying = min(size - asked, min(grid[x], k.blocks() * self.g["sms"]) * block)
+                ready = max(max(busy, begun) + flying / self.read, begun + head)
+                busy = ready + (size - asked - flying) / self.read
+                end = busy + tail
+        cache = 4 * kv * a["layers"] * a["position"] / self.read if not chains["early"] else 0
+        vocabulary = 2 * a["vocabulary"] * d / self.read + NODE + self.chain(chains["gate"][0])
+        return end + cache + vocabulary + (a["depth"] - 5 * a["layers"] - 1) * SMALL
+
+    def decode(self, before=False):
         for name, a in self.account.items():
-            d, h, q, kv = a["dim"], a["hidden"], a["heads"] * a["head_dim"], a["kv_heads"] * a["head_dim"]
-            # Elements, depth, elements of a warp.
-            joined = {"qkv": (q + 2 * kv, d, 2), "out": (d, q, 1), "gate": (2 * h, d, 2), "down": (d, h, 1)}
-            weights = sum(2 * n * k / self.joined_rate(find(self.table, f"product_joined: {what} bfloat16"), n // columns, k, columns) for what, (n, k, columns) in joined.items()) * a["layers"]
-            weights += 2 * a["vocabulary"] * d / self.dot_rate(dot, a["vocabulary"], d)
-            # On the longest way: products that wait for each other pay a ramp each, what is between them is short. Nodes of a layer that are all on that way start early.
-            product_steps = len(joined) * a["layers"] + 1
-            others = a["depth"] - product_steps
-            cache = 4 * kv * a["layers"] * a["position"] / self.read
-            early = a["depth_of_a_layer"] * a["layers"] if sum(a["nodes_of_a_layer"].values()) == a["depth_of_a_layer"] else 0
-            early_products = len(joined) * a["layers"] if early else 0
-            host = LAUNCH + a["nodes"] * LAUNCH_NODE + 2 * READ_BACK + SET_NODE
-            for what, starts, ramps in (("", early, early_products), (", no early launches", 0, 0)):
-                device = weights + cache + starts * EARLY_GAP + (a["depth"] - starts) * NODE_GAP + ramps * EARLY_RAMP + (product_steps - ramps) * RAMP + others * SMALL
-                seconds = device + host
+            host = 2 * LAUNCH + a["nodes"] * LAUNCH_NODE + 2 * READ_BACK + SET_NODE
+            for what, chains in (("", "before" if before else "now"), (", no early launches", "before" if before else "now, no early launches")):
+                device = self.token(a, CHAINS[chains])
+                seconds, bytes_alone = device + host, a["weight_bytes"] / self.read
                 self.row("decode", f"Llama {name} bfloat16, batch 1{what}", 1 / seconds, "tokens/s",
-                         f"weights {weights * 1e3:.2f} ms, {a['depth']} dependent nodes {1e3 * (device - weights):.2f} ms, host {host * 1e3:.2f} ms", a["weight_bytes"] / seconds / self.read, "read")
+                         f"weights {bytes_alone * 1e3:.2f} ms, what {a['depth']} dependent nodes take beside {1e3 * (device - bytes_alone):.2f} ms, host {host * 1e3:.2f} ms", bytes_alone / seconds, "read")
 
     def attention(self):
         for length in (2048, 8192):
@@ -262,23 +303,24 @@ class Model:
     def graphs(self):
         for nodes in (1, 10, 100, 500, 1000, 5000):
             at = f"{nodes} nodes" if nodes != 1 else "1 nodes"
-            self.row("graphs", f"build and instantiate, {at}", (30e-6 + nodes * (ADD_NODE + INSTANTIATE_NODE)) * 1e6, "us", "assumed cost of a node")
-            self.row("graphs", f"launch (host), {at}", (LAUNCH + nodes * LAUNCH_NODE) * 1e6, "us", "published cost of a launch")
+            why = "measured on an H100"
+            self.row("graphs", f"build and instantiate, {at}", (BUILD + nodes * BUILD_NODE) * 1e6, "us", why)
+            self.row("graphs", f"launch (host), {at}", (LAUNCH + nodes * LAUNCH_NODE) * 1e6, "us", why)
             self.row("graphs", f"launch (host) with addresses that moved, {at}", (LAUNCH + SET_NODE + nodes * LAUNCH_NODE) * 1e6, "us", "one node is updated")
-            self.row("graphs", f"run (device), {at}", (LAUNCH / 2 + nodes * (NODE_GAP + 0.3e-6)) * 1e6, "us", "node gap")
-            self.row("graphs", f"build and change to another size, {at}", (10e-6 + nodes * (ADD_NODE + SET_NODE)) * 1e6, "us", "every node is set")
-        self.row("changing sizes", "host time of a call with a size never seen", (LAUNCH + 25 * (ADD_NODE + SET_NODE) + 60e-6) * 1e6, "us", "25 nodes are set")
+            self.row("graphs", f"run (device), {at}", (RUN + nodes * NODE) * 1e6, "us", why)
+            self.row("graphs", f"build and change to another size, {at}", (CHANGE + nodes * CHANGE_NODE) * 1e6, "us", "every node is set")
+        self.row("changing sizes", "host time of a call with a size never seen", (LAUNCH + 25 * CHANGE_NODE + NEW_SIZE) * 1e6, "us", "25 nodes are set")
 
-    def all(self):
+    def all(self, before=False):
         self.row("bandwidth", "copy, read and written", self.copy / 1e9, "GB/s", "data sheet")
         self.row("bandwidth", "sum of all", self.read / 1e9, "GB/s", "data sheet")
-        self.fused(), self.long_rows(), self.products(), self.attention(), self.decode(), self.graphs()
+        self.fused(), self.long_rows(), self.products(), self.attention(), self.decode(before), self.graphs()
         return self.rows
 
 
 def markdown(title, rows, measured=None):
     out = [f"# {title}", ""]
-    out.append("Written by scripts/gpu_model.py from tests/gpu/kernels.txt and `reprise_device_figures --account`. Nothing here was measured.\n" if measured is None else "Measured figures beside the model's.\n")
+    out.append("Written by scripts/gpu_model.py from tests/gpu/kernels.txt and `reprise_device_figures --account`. Measured is what graphs cost; nothing else here.\n" if measured is None else "Measured figures beside the model's.\n")
     group = None
     for r in rows:
         if r["group"] != group:
@@ -313,6 +355,7 @@ def main():
     p.add_argument("--gpu", choices=sorted(GPUS), required=True)
     p.add_argument("--account", default=os.path.join(ROOT, "bench", "results", "model-account.json"))
     p.add_argument("--out")
+    p.add_argument("--before", action="store_true", help="decode by the chains of kernels that were measured (CHAINS)")
     c = sub.add_parser("compare")
     c.add_argument("--model", required=True)
     c.add_argument("--figures", action="append", required=True)
@@ -320,7 +363,7 @@ def main():
     if a.what == "predict":
         gpu = GPUS[a.gpu]
         table = kernels(os.path.join(ROOT, "tests", "gpu", "kernels.txt"))
-        rows = Model(gpu, table, read_json(a.account)).all()
+        rows = Model(gpu, table, read_json(a.account)).all(a.before)
         text = markdown(f"What is expected on {gpu['name']}", rows)
         if not a.out:
             sys.stdout.write(text)
