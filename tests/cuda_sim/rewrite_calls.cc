@@ -180,10 +180,7 @@ void Rewriter::inline_assembly(CallBase* c, std::uint32_t site) {
     code_.cooperates = true;
     return replace(c, call(b, "sim_active_mask", i32_, {}));
   }
-<<<<<<< HEAD
   if (warpgroup(c, s, site)) return;
-=======
->>>>>>> h1
   fail(CUDA_ERROR_INVALID_PTX, "the simulator does not know the inline assembly \"", text->getAsmString(), "\" (in ",
        c->getFunction()->getName().str(), ")");
 }
