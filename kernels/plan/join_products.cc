@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::uint32_t kNear = 16;         // how far launches that become one may be apart
 constexpr std::int64_t kMostFilled = 1024;  // elements of what else is written meanwhile
+constexpr std::int64_t kManyBlocks = 4096;  // from here on one has more columns: each makes the row
 
 /// A product of one row that may be joined.
 struct Product {
@@ -400,6 +401,12 @@ class ProductJoiner {
     for (const Product& p : g.products) code.biased.push_back(p.bias ? 1 : 0);
     if (g.row) code.row.push_back(g.row->loop);
     for (const Inner& part : g.parts) code.parts.push_back(part.loop), code.columns = std::max(code.columns, part.reads());
+    auto blocks_of = [&] {
+      Int blocks = 0;
+      for (const Inner& part : g.parts) blocks = blocks + blocks_for(part.points(), code.points(part.loop) * (gpu::kProductJoinedThreads / 32));
+      return blocks;
+    };
+    while (g.row && code.columns < gpu::kProductJoinedColumns && known_above(blocks_of(), kManyBlocks)) code.columns *= 2;
     LaunchOf<gpu::ProductJoined> l(code);
     std::vector<Operand> operands;
     if (g.row) g.row->tell(l->row[0]), g.row->tell_operands(operands);
@@ -412,14 +419,10 @@ class ProductJoiner {
       for (const Operand& o : std::get<GpuLaunch>(l_.launches[p.launch].what).operands)
         if (o.buffer != p.c && (o.buffer != p.a || (!g.row && i == 0))) operands.push_back(o);
     }
-    Int blocks = 0;
-    for (std::size_t i = 0; i < g.parts.size(); ++i) {
-      g.parts[i].tell(l->parts[i]), g.parts[i].tell_operands(operands);
-      blocks = blocks + blocks_for(g.parts[i].points(), code.points(g.parts[i].loop) * (gpu::kProductJoinedThreads / 32));
-    }
+    for (std::size_t i = 0; i < g.parts.size(); ++i) g.parts[i].tell(l->parts[i]), g.parts[i].tell_operands(operands);
 
     Launch made = l_.launches[first.launch];
-    made.what = l.in(blocks);
+    made.what = l.in(blocks_of());
     std::get<GpuLaunch>(made.what).operands = std::move(operands);
     made.nodes.clear(), made.copies.clear(), made.name.clear();
     if (g.row) made.name = g.names.front() + '_';

@@ -77,7 +77,7 @@ class CudaJoined : public Cuda {
 TEST_F(CudaJoined, AreAsTheirParts) {
   for (const Case& c : cases())
     for (DType t : {kFloat32, kBFloat16, kFloat16})
-      for (const auto& [n, k] : {std::pair{16, 72}, {24, 256}, {8, 784}, {264, 2056}, {8, 6424}}) {
+      for (const auto& [n, k] : {std::pair{16, 72}, {24, 256}, {8, 784}, {8, 1544}, {16, 2048}, {264, 2056}, {8, 6424}}) {
         if ((n > 100 || k > 6000) && t == kFloat16) continue;
         SCOPED_TRACE(std::string(c.name) + ", " + std::string(dtype_name(t)) + ", " + std::to_string(n) + " x " + std::to_string(k));
         auto f = compile([&](Operands o, Int at, Scalar number) { return c.form(o, at, number); }, {.name = "joined", .static_sizes = true});
@@ -96,6 +96,16 @@ TEST_F(CudaJoined, AreAsTheirParts) {
         }
         EXPECT_EQ(f.stats().eager_fallbacks, 0);
       }
+}
+
+// A matrix of so many columns that a warp has several.
+TEST_F(CudaJoined, ManyColumns) {
+  auto body = [](Tensor x, Tensor norm, Tensor w) { return linear(rms_norm(x, norm, 1e-5), w); };
+  auto f = compile(body, {.name = "columns", .static_sizes = true});
+  const Tensor x = numbers({1, 72}, 0.37, kFloat32), norm = numbers({72}, 0.1, kFloat32), w = numbers({16405, 72}, 0.71, kFloat32) * 0.1;
+  const Tensor got = f(x.to(d), norm.to(d), w.to(d)), want = body(x, norm, w);
+  EXPECT_TRUE(allclose(got.cpu(), want, 2e-5, 2e-5));
+  EXPECT_NE(f.explain().find("columns=2"), std::string::npos) << f.explain();
 }
 
 // Rows and weights anywhere in memory: the same code, another way through it.

@@ -124,9 +124,9 @@ void loops_of(DType t, Table& table) {
 /// What decoding a token makes of the products of a layer of 2048 elements.
 void joined_of(DType t, Table& table) {
   const std::string dtype = " " + std::string(dtype_name(t));
-  const Tensor x = filled(t, {1, 2048}), w = filled(t, {2048}), square = filled(t, {2048, 2048}), kv = filled(t, {512, 2048}), up = filled(t, {8192, 2048}), down = filled(t, {2048, 8192}), wide = filled(t, {1, 8192});
+  const Tensor x = filled(t, {1, 2048}), w = filled(t, {2048}), square = filled(t, {2048, 2048}), kv = filled(t, {512, 2048}), up = filled(t, {8192, 2048}), down = filled(t, {2048, 8192}), wide = filled(t, {1, 8192}), head = filled(t, {16640, 2048});
   const Tensor cache = filled(t, {8, 64, 64}), angles = filled(DType::Float32, {1, 32});
-  for (const Tensor& known : {x, w, square, kv, up, down, wide})  // as frozen weights are, and a token marked as one
+  for (const Tensor& known : {x, w, square, kv, up, down, wide, head})  // as frozen weights are, and a token marked as one
     for (int d = 0; d < known.dim(); ++d) mark_static(known, d);
   auto heads = [](Tensor y) { return y.view({1, y.size(1) / 64, 64}).transpose(0, 1); };
   auto rope = [](Tensor y, Tensor c, Tensor s) {
@@ -144,6 +144,7 @@ void joined_of(DType t, Table& table) {
     return silu(linear(h, m)) * linear(h, u);
   }, x, w, up, up));
   table.add(program("down" + dtype, [](Tensor a, Tensor r, Tensor m) { return r + linear(a, m); }, wide, x, down));
+  table.add(program("head" + dtype, [](Tensor a, Tensor n, Tensor m) { return linear(rms_norm(a, n, 1e-6), m); }, x, w, head));
 }
 
 TEST(Kernels, AreAsCommitted) {

@@ -7,6 +7,8 @@
 //
 // With few keys nothing but latency counts: keys and values are asked for before the kernel waits for the one before it (but for those of this token they
 // are there), the first of both and the queries are read at once, and the only range's block writes the result.
+#include <algorithm>
+
 #include "jit/gpu/kernels/attention.h"
 
 namespace reprise::jit {
@@ -16,7 +18,6 @@ namespace {
 constexpr int kThreads = kernels::kAttentionThreads, kWarps = kThreads / kWarp;
 constexpr int kChunk = static_cast<int>(kernels::kAttentionChunk);
 constexpr int kAsked = 2 * kChunk;  // keys of a block that are asked for in advance: 32 MiB of all blocks, of heads of 128
-constexpr int kResident = 3;        // blocks that a multiprocessor has registers for: some find room beside the kernel before this one, and the next kernel's beside them
 constexpr int kLine = 128;          // bytes that are asked for at a time
 
 /// How the lanes of a warp share lines of `n` elements.
@@ -70,11 +71,14 @@ struct Lanes {
   }
 };
 
+/// Blocks that a multiprocessor has registers for, of a decoded token: one finds room beside the kernel before it, and the next kernel's beside that. Others are bounded by nothing.
+int resident(const gpu::AttentionPart& code) { return code.places && code.mask == gpu::Mask::None && std::max(code.depth, code.width) <= 128 ? 3 : 1; }
+
 /// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order
 /// in which the kernel computes them.
 struct AttentionPartCode {
   AttentionPartCode(GpuModule& module, const gpu::AttentionPart& made)
-      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads, kResident), all_rows(g.i32(in.rows)), queries(in.queries), group(known(code.group, in.group)), splits(in.splits) {
+      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads, resident(code)), all_rows(g.i32(in.rows)), queries(in.queries), group(known(code.group, in.group)), splits(in.splits) {
     V units = known(code.units, in.units);
     tiles = g.ceil_div(all_rows, rows);
     k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);

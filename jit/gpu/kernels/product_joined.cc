@@ -47,7 +47,7 @@ class Joined {
     if (!code_.row.empty()) ask_for_row();
     if (code_.early) g.wait_for_earlier();
     read_operands();
-    if (!code_.row.empty()) GpuLoopEmitter(g, code_.row[0].kernel, arguments(code_.row[0], in_.row[0], row_.v), kThreads).row();
+    if (!code_.row.empty()) GpuLoopEmitter(g, code_.row[0].kernel, arguments(code_.row[0], in_.row[0], row_.v), kThreads, code_.depth).row();
 
     for (std::size_t c = 0; c < columns(); ++c) sums_.push_back({g.var(DType::Float32, 0), g.var(DType::Float32, 0)});
     g.when(

@@ -26,8 +26,8 @@ class GpuLoopEmitter {
   GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k) : GpuLoopEmitter(e, k, gpu_schedule(k)) {}
   void run();
 
-  /// Part of a kernel of blocks of `threads` threads.
-  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, InnerArguments arguments, int threads) : GpuLoopEmitter(e, k, of_block(gpu_schedule(k), threads)) {
+  /// Part of a kernel of blocks of `threads` threads. `row`: elements that it reduces, where they are known.
+  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, InnerArguments arguments, int threads, std::int64_t row = 0) : GpuLoopEmitter(e, k, of_block(gpu_schedule(k), threads, row)) {
     given_ = std::move(arguments);
     load_arguments();
   }
@@ -43,8 +43,10 @@ class GpuLoopEmitter {
   void compute_point(const std::vector<llvm::Value*>& loaded);
 
  private:
-  static GpuSchedule of_block(GpuSchedule s, int threads) {
+  static GpuSchedule of_block(GpuSchedule s, int threads, std::int64_t row) {
+    const std::int64_t turn = std::int64_t{s.run} * threads, each = (row + turn - 1) / turn;
     s.threads = threads;
+    s.kept_runs = each * s.run <= 16 ? static_cast<int>(each) : 0, s.kept_team_log2 = __builtin_ctz(static_cast<unsigned>(threads)), s.kept_whole = each * turn == row;
     return s;
   }
   GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, GpuSchedule s)
@@ -136,6 +138,7 @@ class GpuLoopEmitter {
   /// What is done at every index of the reduced space, or for every part of it, once all stages are finished.
   void store_walk(const Stores& stores);
   // -- rows whose runs stay in registers from walk to walk (kept.cc)
+  void kept_or_not(const std::function<void()>& keep, const std::function<void()>& again);
   void keep_runs();
   bool keeps_runs() const { return !units_at_.empty(); }
   /// At a member's `unit`-th run: with what earlier walks have computed there.

@@ -68,6 +68,27 @@ void GpuLoopEmitter::row() {
   e_.barrier();
 }
 
+/// The row at hand, of units_: by runs that stay in registers, for which `keep` says who has them, where it has as many as the schedule counts on; else as `again` says.
+void GpuLoopEmitter::kept_or_not(const std::function<void()>& keep, const std::function<void()>& again) {
+  if (!aligned_ || s_.kept_runs == 0) return again();
+  const std::int64_t most = std::int64_t{s_.kept_runs} << s_.kept_team_log2, least = s_.kept_whole ? most : most - (std::int64_t{1} << s_.kept_team_log2) + 1;
+  Value* fits = b_.CreateAnd(b_.CreateICmpSLE(units_, idx(most)), b_.CreateICmpSGE(units_, idx(least)));
+  fits = b_.CreateAnd(fits, b_.CreateICmpEQ(team_log2_, idx(s_.kept_team_log2)));
+  const auto of_any = std::tuple(team_log2_, team_, member_);
+  e_.if_else(
+      fits,
+      [&] {
+        keep();
+        scope([&] {
+          keep_runs();
+          point();
+        });
+        units_at_.clear();
+        std::tie(team_log2_, team_, member_) = of_any;
+      },
+      again);
+}
+
 void GpuLoopEmitter::rows() {
   if (!given_) scratch_ = e_.shared_array(b_.getInt64Ty(), kWarp);
   Value* kept = product(0, k_.n_kept);
@@ -81,7 +102,7 @@ void GpuLoopEmitter::rows() {
     team_log2_ = idx(__builtin_ctz(static_cast<unsigned>(s_.threads)));
     team_ = idx(s_.threads), member_ = thread, writes_ = b_.getTrue();
     enter_flat(0, k_.n_kept, idx(0), nullptr);
-    return point();
+    return kept_or_not([] {}, [&] { scope([&] { point(); }); });
   }
   team_log2_ = row_team_log2(CodeMath{e_, index_type_}, s_, units, kept);
   team_ = b_.CreateShl(idx(1), team_log2_);
@@ -98,22 +119,10 @@ void GpuLoopEmitter::rows() {
     units_ = b_.CreateSelect(writes_, units, idx(0));
     scope([&] { point(); });
   };
-  if (!aligned_ || s_.kept_runs == 0) return again();
-  const std::int64_t most = std::int64_t{s_.kept_runs} << s_.kept_team_log2, least = most - (std::int64_t{1} << s_.kept_team_log2) + 1;
-  Value* fits = b_.CreateAnd(b_.CreateICmpSLE(units, idx(most)), b_.CreateICmpSGE(units, idx(least)));
-  fits = b_.CreateAnd(fits, b_.CreateICmpEQ(team_log2_, idx(s_.kept_team_log2)));
-  const auto of_any = std::tuple(team_log2_, team_, member_);
-  e_.if_else(
-      fits,
+  units_ = units;
+  kept_or_not(
       [&] {
-        units_ = units;
         team_log2_ = idx(s_.kept_team_log2), team_ = idx(std::int64_t{1} << s_.kept_team_log2), member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
-        scope([&] {
-          keep_runs();
-          point();
-        });
-        units_at_.clear();
-        std::tie(team_log2_, team_, member_) = of_any;
       },
       again);
 }
