@@ -229,6 +229,11 @@ void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stre
   fail(ErrorCode::Internal, "replay", {}, "the record of faults names check ", record[0], ", which there is not");
 }
 
+void DeviceReplay::upload() {
+  for (Segment& s : segments_)
+    if (s.exec) s.exec->upload(device_.current_stream());
+}
+
 std::int64_t DeviceReplay::graph_bytes() const {
   std::int64_t n = 0;
   for (const Segment& s : segments_)

@@ -34,6 +34,9 @@ class DeviceReplay {
   /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
   void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed);
 
+  /// Brings its graphs to the device, on the calling thread's current stream: of a recording that is made ahead of its calls.
+  void upload();
+
   static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
 
