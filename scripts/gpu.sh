@@ -341,7 +341,7 @@ part_tests() {
 
 part_bench() {
   rm -f "$work/figures.json" "$work/nodes.json" "$work/calls-nodes.json" "$work/late.json"
-  measurement figures 75 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
+  measurement figures 95 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
   printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
   REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 60 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$work/nodes.json"
   printf '\nHost time of calls, addresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
