@@ -149,6 +149,8 @@ class GraphExec {
   virtual bool prepare(void* const* cells, bool may_make) = 0;
   /// Starts it, prepared with the same addresses. cells[i]: address that cell i stands for in this run. Returns as soon as the work is queued.
   virtual void launch(Stream&, void* const* cells) = 0;
+  /// Where the first run is not to come at once: brings to the device, in the order of the stream, what that run would bring. Nothing where the graph is made by its first run.
+  virtual void upload(Stream&) {}
   virtual std::int64_t bytes() const = 0;  ///< device memory that the executable graph holds, as measured when it was made
 };
 

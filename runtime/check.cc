@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "device/backend.h"
+#include "device/late_faults.h"
 #include "runtime/compare.h"
 
 namespace reprise::detail {
@@ -98,7 +100,10 @@ struct CheckedCall::State {
   void compare_effects(const CallCloseness&);
 };
 
-CheckedCall::CheckedCall(Compiled& c, const Specialization& s, const CallFrame& f) : state_(std::make_unique<State>(c, s, f)) {}
+CheckedCall::CheckedCall(Compiled& c, const Specialization& s, const CallFrame& f) : state_(std::make_unique<State>(c, s, f)) {
+  // What an earlier call is late to tell must not look like what the function does.
+  if (const Device d = s.program.device; !device::runs_host_code(d)) device::throw_late(device::backend(d).current_stream());
+}
 CheckedCall::~CheckedCall() = default;
 
 void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* ctx) {

@@ -19,6 +19,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "device/late_faults.h"
 #include "graph/interpreter.h"
 #include "passes/registered.h"
 #include "runtime/background.h"
@@ -388,6 +389,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     if (any) any->keep();
     return made;
   } catch (const MarkPinned&) {
+    throw;
+  } catch (const device::LateFault&) {  // of an earlier call
     throw;
   } catch (const Error& e) {
     switch (e.code()) {

@@ -50,7 +50,7 @@ std::shared_ptr<Compiled> new_compiled(CompileOptions o) {
 }
 
 Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
-    : options(std::move(o)), mode(m), table(nullptr), recordings(std::make_shared<runtime::RecordingBudget>(options.recordings_max, options.recordings_bytes)),
+    : options(std::move(o)), mode(m), table(nullptr), recordings(std::make_shared<runtime::RecordingBudget>(options.recordings_max, options.recordings_bytes, options.late_faults)),
       published(std::make_unique<Table>()), check(options.check) {
   table.store(published.get());
 }

@@ -10,6 +10,7 @@
 #include "kernels/gpu/kernels.h"
 #include "kernels/reference/native_launches.h"
 #include "runtime/captured_step.h"
+#include "runtime/checked_steps.h"
 #include "runtime/profile.h"
 #include "runtime/told.h"
 
@@ -215,18 +216,20 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
 }
 
 void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stream& stream) const {
-  const Program& p = program_;
   std::int64_t record[kernels::kFaultRecord];
-  device_.copy_to_host(record, base[*p.lowered.fault_record], sizeof record, stream);
-  if (record[0] == 0) return;
-  for (const Program::GpuStep& step : p.gpu_steps) {
-    if (step.launch + 1 != static_cast<std::uint64_t>(record[0])) continue;
-    std::vector<std::int64_t> sizes;
-    for (Slot size : step.check->sizes) sizes.push_back(slots[size]);
-    const kernels::ValueCheck& check = *p.lowered.launches[step.launch].check;
-    throw_fault(p, step.launch, kernels::check_fault(check.of, record[1], record[2], sizes, slots[step.check->extent], check.dim));
-  }
-  fail(ErrorCode::Internal, "replay", {}, "the record of faults names check ", record[0], ", which there is not");
+  device_.copy_to_host(record, base[*program_.lowered.fault_record], sizeof record, stream);
+  if (record[0] != 0) CheckedSteps(program_, slots).throw_noted(record);
+}
+
+void DeviceReplay::note_faults(void* const* base, SlotValues slots, device::Stream& stream) {
+  static_assert(device::kLateWords == kernels::kFaultRecord);
+  if (!teller_) teller_ = std::make_shared<const CheckedSteps>(program_, slots);
+  if (!device::note_late(device_, stream, base[*program_.lowered.fault_record], teller_)) read_faults(base, slots, stream);
+}
+
+void DeviceReplay::upload() {
+  for (Segment& s : segments_)
+    if (s.exec) s.exec->upload(device_.current_stream());
 }
 
 std::int64_t DeviceReplay::graph_bytes() const {
@@ -251,8 +254,9 @@ void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vect
   }
 }
 
-void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed) {
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed, bool late) {
   device::Stream& stream = device_.current_stream();
+  device::throw_late(stream);
   // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
   struct Scalars {
     device::Backend& device;
@@ -290,7 +294,8 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
     if (begin) tell_segment(s, begin, profiled, slots, stream);
     unread = unread || s.checks;
   }
-  if (unread) read_faults(cells, slots, stream);
+  if (unread && late) note_faults(cells, slots, stream);
+  else if (unread) read_faults(cells, slots, stream);
 }
 
 [[gnu::cold]] void DeviceReplay::tell_segment(const Segment& s, timeline::Time begin, bool profiled, SlotValues slots, device::Stream& stream) const {

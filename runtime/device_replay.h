@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/timeline.h"
+#include "device/late_faults.h"
 #include "runtime/host_steps.h"
 #include "runtime/program.h"
 #include "tensor/impl.h"
@@ -31,8 +32,12 @@ class DeviceReplay {
 
   /// base: by cell (Program::cells), addresses on the device; that of the workspace is a multiple of kWorkspaceAlignment; inputs
   /// on the host have theirs there. Queues the work on the calling
-  /// thread's current stream and returns; waits only for steps of the host, and where values are checked.
-  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed);
+  /// thread's current stream and returns; waits only for steps of the host, and where values are checked, but with `late` (CompileOptions::late_faults).
+  /// Throws before anything is done what calls before in this stream are late to tell.
+  void run(void* const* base, TensorImpl* const* inputs, HostSteps&, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed, bool late);
+
+  /// Brings its graphs to the device, on the calling thread's current stream: of a recording that is made ahead of its calls.
+  void upload();
 
   static constexpr std::int64_t kWorkspaceAlignment = 256;
   std::int64_t graph_bytes() const;   ///< device memory of the executable graphs
@@ -47,6 +52,8 @@ class DeviceReplay {
   };
   /// Waits for what is queued; throws the fault that a check noted.
   void read_faults(void* const* base, SlotValues slots, device::Stream&) const;
+  /// Has that fault thrown later.
+  void note_faults(void* const* base, SlotValues slots, device::Stream&);
   /// A segment that began at `begin` is queued.
   void tell_segment(const Segment&, timeline::Time begin, bool profiled, SlotValues slots, device::Stream&) const;
   void prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed);
@@ -59,6 +66,7 @@ class DeviceReplay {
   device::Backend& device_;
   std::vector<Segment> segments_;
   std::optional<Program::GpuId> sure_fault_;  ///< it checks indices into a dimension of size 0
+  std::shared_ptr<const device::FaultTeller> teller_;  ///< of these sizes, once it was asked for
   std::int64_t workspace_bytes_ = 0;
   std::vector<std::uint32_t> host_inputs_;    ///< buffers of inputs that are on the host: 0-dim tensors, copied at each run
 };

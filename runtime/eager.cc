@@ -16,6 +16,7 @@
 #include "base/thread_object.h"
 #include "base/timeline.h"
 #include "device/backend.h"
+#include "device/late_faults.h"
 #include "graph/interpreter.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
@@ -523,6 +524,8 @@ class EagerInterpreter final : public graph::Interpreter {
   static void run_with_location(const Specialization& s, CallFrame& f, Outputs& outputs, const OpCall& c) {
     try {
       run_specialization(s, f, outputs);
+    } catch (const device::LateFault&) {  // of another call
+      throw;
     } catch (const Error& e) {
       throw_as(e, e.op(), c.loc);
     }

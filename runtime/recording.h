@@ -17,6 +17,7 @@
 #include "runtime/epilogue.h"
 #include "runtime/host_steps.h"
 #include "runtime/program.h"
+#include "runtime/pool.h"
 #include "runtime/recording_budget.h"
 
 namespace reprise::runtime {
@@ -53,7 +54,7 @@ class Recording {
   void replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
               const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes);
 
-  /// Sees that the pool has the memory that a replay on this thread takes.
+  /// Ahead of all calls: sees that the pool has the memory that a replay on this thread takes, and that graphs are on the device.
   void reserve();
 
   std::int64_t bytes() const { return bytes_; }
@@ -68,6 +69,11 @@ class Recording {
     std::unique_ptr<DeviceReplay> device;          // null on the host
     std::vector<void*> base;                       // Program::cells
     std::vector<std::int64_t> slots;               // of this call, when the program draws random numbers or has words that move
+    // What the latest call has left here, and the next one with the same words finds as it needs it: slots, cells of words, addresses of temporaries.
+    bool resolved = false;
+    std::vector<std::int64_t> words;               // by Program::moving_words
+    char* lane = nullptr;
+    std::vector<std::uint32_t> float_cells;        // of Program::word_cells, those that are a float's bits: they are no moving words
     std::vector<std::int64_t> params;              // of this call, when floats are among them
     std::vector<std::int64_t> floats;              // Program::float_exprs of this call
     std::vector<Storage*> results;                 // by graph output
@@ -82,6 +88,8 @@ class Recording {
   std::int64_t lane_bytes(const Instance&) const;  ///< of the pool, of which the last are the workspace
   std::unique_ptr<Instance> make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const;
   Instance* take_instance();                       // one that waits, or null
+  /// Resolves what moves from call to call; most calls have the words of the one before.
+  SlotValues resolve(Instance&, const std::int64_t* values, const Lane&) const;
   struct Returner;
 
   const Program& program_;                         // the specialization outlives its recordings
@@ -126,6 +134,7 @@ class RecordingCache {
  private:
   struct Entry {
     std::vector<std::int64_t> key;                 // values of the key words, bounds
+    std::vector<std::int64_t> moving;              // where there are bounds: values of the moving words of the latest call that it has served; or empty
     std::uint64_t hash;
     std::shared_ptr<Recording> recording;
     std::uint64_t used = 0;                        // when (RecordingBudget::now)
@@ -138,6 +147,8 @@ class RecordingCache {
   std::uint64_t hash_of(const std::int64_t* values, const std::vector<std::int64_t>& bounds) const;
   bool is_for(const Entry&, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) const;
   // All under mu_:
+  /// Does it serve these values because it has served the same ones? Asks no bounds.
+  bool has_served(const Entry&, const std::int64_t* values) const;
   void add(std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds);  // in front
   /// One that a new recording may be made out of rather than anew; end(): none. `returns`: its sizes have been here before.
   Entries::iterator spare(bool returns);

@@ -14,8 +14,9 @@ class RecordingCache;
 /// Threads: any. A cache's lock may be held where this one's is taken; with this one's held, a cache's is only tried.
 class RecordingBudget {
  public:
-  RecordingBudget(std::int64_t max_count, std::int64_t max_bytes) : max_count(max_count), max_bytes(max_bytes) {}
+  RecordingBudget(std::int64_t max_count, std::int64_t max_bytes, bool late_faults = false) : max_count(max_count), max_bytes(max_bytes), late_faults(late_faults) {}
   const std::int64_t max_count, max_bytes;
+  const bool late_faults;                          ///< CompileOptions::late_faults, of the recordings
   /// Set: recordings on devices of their own make no executable graphs any more (CompiledFunction::seal).
   std::atomic<bool> sealed{false};
 

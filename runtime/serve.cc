@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "base/timeline.h"
+#include "device/late_faults.h"
 #include "graph/interpreter.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
@@ -55,6 +56,7 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
   if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
+  if (dynamic_cast<const device::LateFault*>(&e)) throw;  // not of this call
   std::string caught = std::string("the function catches an error: ") + e.what(), alone = e.code() == ErrorCode::NotTraceable ? e.what() : std::string("only the replay throws: ") + e.what();
   CheckInterpreter run(CheckInterpreter::Random::Own);
   std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns

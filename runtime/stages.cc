@@ -12,6 +12,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "device/backend.h"
+#include "device/late_faults.h"
 #include "graph/map_values.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
@@ -350,7 +351,7 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
     there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
     if (several && std::find(from.begin(), from.end(), d) == from.end()) from.push_back(d);
   }
-  for (Device d : from) device::backend(d).current_stream().synchronize();
+  for (Device d : from) device::backend(d).current_stream().synchronize(), device::throw_late(device::backend(d).current_stream());
   for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
   counters().numbers_read.add(there.size());
   counters().waits_for_numbers.add();

@@ -5,6 +5,7 @@
 #include "device/cpu_info.h"
 #include "device/device_memory.h"
 #include "device/host_memory.h"
+#include "device/late_faults.h"
 #include "runtime/pool.h"
 
 namespace reprise {
@@ -52,7 +53,9 @@ Stream Stream::current(Device d, SourceLoc loc) {
 
 Device Stream::device() const { return state_->device; }
 void Stream::synchronize() const {
-  if (state_->stream) state_->stream->synchronize();
+  if (!state_->stream) return;
+  state_->stream->synchronize();
+  device::throw_late(*state_->stream);
 }
 bool Stream::idle() const { return !state_->stream || state_->stream->idle(); }
 void* Stream::native_handle() const { return state_->stream ? state_->stream->native() : nullptr; }
@@ -65,7 +68,10 @@ StreamGuard::~StreamGuard() {
 }
 
 void synchronize(Device d, SourceLoc loc) {
-  if (device::Backend* b = backend_of(d, "synchronize", loc)) b->synchronize();
+  device::Backend* b = backend_of(d, "synchronize", loc);
+  if (!b) return;
+  b->synchronize();
+  device::throw_late(*b);
 }
 
 int cuda_device_count() {

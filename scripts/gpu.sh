@@ -26,7 +26,7 @@
 #   .tar.gz            all that follows and logs of what failed, packed anew after every step, so that a run that is cut off leaves what
 #                      was done. Files of parts that ran before on the same day are kept
 #   .json .md          of `bench`: the measurements; the table with what was expected
-# In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json (with REPRISE_CUDA_POINTERS=nodes), late.json (with
+# In the archive: PART.json, how each step ended; PART.txt, the same as a table; PART.log; figures.json, nodes.json and calls-nodes.json (with REPRISE_CUDA_POINTERS=nodes), late.json (with
 # REPRISE_CUDA_EARLY=off), warps.json (products and attention with REPRISE_CUDA_WARPGROUPS=off), peers.json, compiled.json, profiles.json; failed, what `rest` runs again.
 #
 # Kept from run to run: CUDA_CACHE_PATH and REPRISE_CACHE_DIR (and Triton's), under TMPDIR unless they are set. PYTHON:
@@ -340,10 +340,12 @@ part_tests() {
 }
 
 part_bench() {
-  rm -f "$work/figures.json" "$work/nodes.json" "$work/late.json" "$work/warps.json"
-  measurement figures 75 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
+  rm -f "$work/figures.json" "$work/nodes.json" "$work/calls-nodes.json" "$work/late.json" "$work/warps.json"
+  measurement figures 95 "$bin/reprise_device_figures" "${quick[@]}" --json "$work/figures.json"
   printf '\nAddresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
   REPRISE_CUDA_POINTERS=nodes measurement figures-nodes 60 "$bin/reprise_device_figures" "${quick[@]}" --only graphs --json "$work/nodes.json"
+  printf '\nHost time of calls, addresses by node updates (REPRISE_CUDA_POINTERS=nodes)\n' | table
+  REPRISE_CUDA_POINTERS=nodes measurement figures-calls-nodes 40 "$bin/reprise_device_figures" "${quick[@]}" --only calls --json "$work/calls-nodes.json"
   printf '\nNothing starts early (REPRISE_CUDA_EARLY=off)\n' | table
   REPRISE_CUDA_EARLY=off measurement figures-late 60 "$bin/reprise_device_figures" "${quick[@]}" --only decode --json "$work/late.json"
   printf '\nTensor cores of warps (REPRISE_CUDA_WARPGROUPS=off)\n' | table

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/backend.h"
+#include "device/late_faults.h"
 
 namespace reprise {
 
@@ -17,6 +18,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   } else if (to_host) {
     device::Backend& d = device::backend(from_device);
     d.copy_to_host(to, from, bytes, d.current_stream());
+    device::throw_late(d.current_stream());
   } else if (to_device == from_device) {
     device::Backend& d = device::backend(to_device);
     d.copy(to, from, bytes, d.current_stream());

@@ -1,8 +1,11 @@
+#include <cstdio>
+#include <iterator>
 #include <stdexcept>
 
 #include "base/knobs.h"
 #include "bench/device/measure.h"
 #include "bench/device/small_kernel.h"
+#include "device/cuda/driver_times.h"
 
 namespace reprise::device_figures {
 
@@ -93,6 +96,34 @@ void graphs(const Setting& s) {
   }
 }
 
+namespace {
+
+/// Where the host's time of f goes: in the driver, by entry point, and the rest of it.
+template <class F>
+void break_down(const Setting& s, const std::string& what, F&& f) {
+  warm_up(s, f);
+  device::cuda::DriverTimes times;
+  const int calls = s.quick ? 4 : 200;
+  double all = 0;
+  for (int i = 0; i < calls; ++i) {
+    times.add_up([&] {
+      const double t = now();
+      f();
+      all += now() - t;
+    });
+    wait(s.device);
+  }
+  for (const device::cuda::DriverTimes::Entry& e : times.entries()) {
+    char often[32];
+    std::snprintf(often, sizeof often, "%g a call", static_cast<double>(e.calls) / calls);
+    s.report({"calls", "  " + std::string(e.name) + ", " + often + ", " + what, e.seconds / calls * 1e6, "us"});
+    all -= e.seconds;
+  }
+  s.report({"calls", "  all but the driver, " + what, all / calls * 1e6, "us"});
+}
+
+}  // namespace
+
 // What guards, the choice of a recording, results and the epilogue add to the driver's launch of a graph of as many nodes.
 void calls(const Setting& s) {
   device::Backend& d = device::backend(s.device);
@@ -101,23 +132,31 @@ void calls(const Setting& s) {
   Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device});
   void* cells[] = {a.data_ptr(), b.data_ptr()};
   Scoped<std::string> own(knobs().cuda_products, "own");  // a product is one node
-  for (int nodes : s.quick ? std::vector<int>{1, 4} : std::vector<int>{1, 10, 100}) {
-    const std::string at = std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
-    if (!s.wants(at)) continue;
-    auto g = d.new_graph(2);
-    for (int i = 0; i < nodes; ++i) g->add(small.node(), i ? std::vector<device::Graph::Node>{static_cast<device::Graph::Node>(i - 1)} : std::vector<device::Graph::Node>{});
-    auto exec = g->instantiate();
-    auto f = compile([nodes](Tensor t, Tensor m) {
-      for (int i = 0; i < nodes; ++i) t = linear(t, m);
-      return t;
-    }, {.name = "calls"});
-    const double bare = host_time(s, [&] { exec->launch(d.current_stream(), cells); });
-    s.report({"calls", "host time of a bare launch, " + at, bare * 1e6, "us"});
-    Tensor y;
-    const double dropped = host_time(s, [&] { f(x, w); });
-    s.report({"calls", "host time of a call, its result dropped, " + at, dropped * 1e6, "us", dropped / bare, "a bare launch"});
-    const double kept = host_time(s, [&] { y = f(x, w); });  // two results take turns: addresses move
-    s.report({"calls", "host time of a call, its result kept until the next, " + at, kept * 1e6, "us", kept / bare, "a bare launch"});
+  // Without early launches, too: what a graph costs to launch may depend on its edges.
+  for (const char* early : {"on", "off"}) {
+    Scoped<std::string> starts(knobs().cuda_early, early);
+    for (int nodes : s.quick ? std::vector<int>{1, 4} : std::vector<int>{1, 10, 100}) {
+      const std::string at = std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + (*std::next(early) == 'f' ? ", none early" : "");
+      if (!s.wants(at)) continue;
+      auto g = d.new_graph(2);
+      for (int i = 0; i < nodes; ++i) g->add(small.node(), i ? std::vector<device::Graph::Node>{static_cast<device::Graph::Node>(i - 1)} : std::vector<device::Graph::Node>{});
+      auto exec = g->instantiate();
+      auto f = compile([nodes](Tensor t, Tensor m) {
+        for (int i = 0; i < nodes; ++i) t = linear(t, m);
+        return t;
+      }, {.name = "calls"});
+      auto launch = [&] { exec->launch(d.current_stream(), cells); };
+      Tensor y;
+      auto dropped = [&] { f(x, w); };
+      auto kept = [&] { y = f(x, w); };  // two results take turns: addresses move
+      const double bare = host_time(s, launch), of_dropped = host_time(s, dropped), of_kept = host_time(s, kept);
+      s.report({"calls", "host time of a bare launch, " + at, bare * 1e6, "us"});
+      s.report({"calls", "host time of a call, its result dropped, " + at, of_dropped * 1e6, "us", of_dropped / bare, "a bare launch"});
+      s.report({"calls", "host time of a call, its result kept until the next, " + at, of_kept * 1e6, "us", of_kept / bare, "a bare launch"});
+      break_down(s, "bare launch, " + at, launch);
+      break_down(s, "result dropped, " + at, dropped);
+      break_down(s, "result kept, " + at, kept);
+    }
   }
 }
 

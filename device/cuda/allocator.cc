@@ -47,12 +47,13 @@ void Allocator::collect() {
 }
 
 void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t held) {
-  context_.enter();
+  check_usable();
   const std::int64_t bytes = class_bytes(wanted);
   std::lock_guard lock(mu_);
-  if (!waiting_.empty()) collect();
+  if (!waiting_.empty()) context_.enter(), collect();
   void* p = take_cached(bytes, stream.id());
   if (!p) {
+    context_.enter();
     bool over = limit_ > 0 && live_bytes_ + cached_bytes_ + bytes > limit_;
     if (over) trim_locked();
     CUdeviceptr fresh = 0;

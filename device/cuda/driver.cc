@@ -122,6 +122,7 @@ bool is_final(CUresult r) {
 
 }  // namespace
 
+Driver& driver_table() { return const_cast<Opened&>(opened()).table; }
 const Driver* driver() { return opened().problem.empty() ? &opened().table : nullptr; }
 const std::string& driver_problem() { return opened().problem; }
 const std::string& device_problem(int index) { return opened().device_problems.at(static_cast<std::size_t>(index)); }

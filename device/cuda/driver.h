@@ -30,6 +30,8 @@ const Driver* driver();
 const std::string& driver_problem();
 /// Why a device that the driver counts cannot be used: it is too old, or lacks something; empty when it can.
 const std::string& device_problem(int index);
+/// The same table, for who puts other functions into it (driver_times.h).
+Driver& driver_table();
 /// The driver that is known to be there.
 inline const Driver& cu() { return *driver(); }
 

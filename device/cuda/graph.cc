@@ -185,7 +185,7 @@ void CudaGraphExec::enable(Upload& u, bool on) {
 // An earlier run has uploaded these very cells.
 void CudaGraphExec::rest_uploads() {
   for (Upload& u : uploads_)
-    if (u.on && !u.stale && u.unmoved > kUnmovedRuns) enable(u, false);
+    if (u.on && !u.stale && u.unmoved > kUnmovedRuns) home_.context.enter(), enable(u, false);
 }
 
 bool CudaGraphExec::set_node(std::size_t i) {
@@ -211,24 +211,31 @@ bool CudaGraphExec::set_node(std::size_t i) {
 }
 
 bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
-  home_.context.enter();
+  prepared_ = nullptr;
   if (!any_stale_ && std::memcmp(cells, last_.data(), n_cells_ * sizeof(void*)) == 0) {
     rest_uploads();
+    prepared_ = cells;
     return true;
   }
+  home_.context.enter();
   any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
-  for (std::uint32_t c = 0; c < n_cells_; ++c) {
-    if (cells[c] == last_[c]) continue;
-    last_[c] = cells[c];
-    if (!uploads_.empty()) uploads_[upload_of(c, n_cells_)].stale = true;
-    for (std::uint32_t n : users_[c]) stale_[n] = true;
+  constexpr std::uint32_t kRun = 32;  // few of many cells move
+  for (std::uint32_t first = 0; first < n_cells_; first += kRun) {
+    const std::uint32_t end = std::min(first + kRun, n_cells_);
+    if (std::memcmp(cells + first, last_.data() + first, (end - first) * sizeof(void*)) == 0) continue;
+    for (std::uint32_t c = first; c < end; ++c) {
+      if (cells[c] == last_[c]) continue;
+      last_[c] = cells[c];
+      if (!uploads_.empty()) uploads_[upload_of(c, n_cells_)].stale = true;
+      for (std::uint32_t n : users_[c]) stale_[n] = nodes_stale_ = true;
+    }
   }
   bool changed = exec_ != nullptr;
   if (changed) {
     rest_uploads();
     changed = set_uploads();
   }
-  for (std::size_t i = 0; i < nodes_.size() && changed; ++i)
+  for (std::size_t i = 0; i < nodes_.size() && changed && nodes_stale_; ++i)
     if (stale_[i]) changed = set_node(i);
   if (!changed) {
     if (!may_make) return false;
@@ -240,15 +247,24 @@ bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
     }
     make();
   }
-  any_stale_ = false;
+  any_stale_ = nodes_stale_ = false;
+  prepared_ = cells;
   return true;
 }
 
 void CudaGraphExec::launch(Stream& stream, void* const* cells) {
-  prepare(cells, true);
+  if (std::exchange(prepared_, nullptr) != cells) prepare(cells, true), prepared_ = nullptr;
+  home_.context.enter();
   ran_in_ = stream.id();
   check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
   for (Upload& u : uploads_) ++u.unmoved;
+}
+
+// A launch does it by itself, so only what is made ahead of all calls is uploaded.
+void CudaGraphExec::upload(Stream& stream) {
+  if (!exec_) return;
+  home_.context.enter();
+  check(cu().cuGraphUpload(exec_, static_cast<CudaStream&>(stream).handle()), "uploading a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
 }
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {
@@ -264,7 +280,7 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
     if (const auto* now = std::get_if<CapturedNode>(&nodes[i].what)) {
       CapturedNode& old = std::get<CapturedNode>(nodes_[i].what);
       // The next run captures it, with the addresses that it has then.
-      if (old.work.key.empty() || old.work.key != now->work.key) any_stale_ = stale_[i] = true;
+      if (old.work.key.empty() || old.work.key != now->work.key) any_stale_ = nodes_stale_ = stale_[i] = true;
       old = *now;
       continue;
     }
@@ -273,7 +289,7 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
     bool was = old.grid.count() != 0, is = now.grid.count() != 0;
     bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) || old.shared_bytes != now.shared_bytes;
     old = now;
-    if (differs && !set_node(i)) any_stale_ = stale_[i] = true;  // the next run makes the graph anew
+    if (differs && !set_node(i)) any_stale_ = nodes_stale_ = stale_[i] = true;  // the next run makes the graph anew
     if (was != is) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], is), "switching a node of kernel", now.name);
   }
   return true;

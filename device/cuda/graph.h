@@ -42,6 +42,7 @@ class CudaGraphExec final : public GraphExec {
   ~CudaGraphExec() override;
   bool prepare(void* const* cells, bool may_make) override;
   void launch(Stream&, void* const* cells) override;
+  void upload(Stream&) override;
   std::int64_t bytes() const override { return bytes_; }
 
   /// Changes sizes and grids to those of `nodes`. False, and nothing has changed, when the graph is of another shape.
@@ -74,7 +75,9 @@ class CudaGraphExec final : public GraphExec {
   std::vector<std::vector<std::uint32_t>> users_;  // by cell, the nodes that have its address: all when direct, else captured ones
   std::vector<void*> last_;                        // cells of the latest run
   std::vector<bool> stale_;                        // by node: it has other addresses or sizes than it should
+  void* const* prepared_ = nullptr;                // prepare() was called for these, and no launch since
   bool any_stale_ = true;                          // of the nodes, or the uploads
+  bool nodes_stale_ = false;                       // some of the nodes may be
   bool starts_early_ = false;                      // some nodes start while the one before them ends
   CUgraph graph_ = nullptr;                        // lives as long as the executable one: its nodes name those
   CUgraphExec exec_ = nullptr;

@@ -58,6 +58,11 @@ struct CompileOptions {
   /// a compilation for each combination of them.
   bool static_sizes = false;
   Freeze freeze = Freeze::Declared;
+  /// On a device with streams, a call that checks values (indices that come from outside) waits for its end, so that it throws itself and leaves arguments as they were. True: it
+  /// does not wait. What it would write where a check has failed it leaves undone all the same, and its results mean nothing then; the error is thrown late, by the next call in the same stream,
+  /// whatever it calls, before that does anything, or by what waits for the stream (Stream::synchronize, item, to_vector, synchronize). Calls that were queued between have run on what was there. Of several faults each is
+  /// thrown once, in the order of the calls. Where a step of the host or of another library stands behind a check, it is waited for at once as ever.
+  bool late_faults = false;
 };
 
 /// What becomes of a call with a size outside of what was declared.

@@ -1,4 +1,7 @@
 // What a call asks of the driver, where that costs time.
+#include <map>
+
+#include "device/cuda/driver_times.h"
 #include "tests/cuda/support.h"
 
 namespace reprise::test {
@@ -35,6 +38,38 @@ TEST_F(CudaCalls, NumbersOfTheHostKeepTheirValuesUntilTheyAreRead) {
   for (int i = 0; i < 6000; ++i) results.push_back(f(x, full({}, static_cast<double>(i))));
   for (int i = 0; i < 6000; i += 37) EXPECT_EQ(results[static_cast<std::size_t>(i)].item().to_double(), i);
   set_async(0);
+}
+
+// However many kernels there are: the graph's launch, and one change of a node where the result lies elsewhere.
+TEST_F(CudaCalls, ACallAsksForAsLittleWithManyKernels) {
+  const Scoped<std::string> own(knobs().cuda_products, "own");
+  const bool block = backend().target().indirect;
+  for (int nodes : {1, 20}) {
+    auto f = compile([nodes](Tensor x, Tensor w) {
+      for (int i = 0; i < nodes; ++i) x = linear(x, w);
+      return x;
+    }, {.name = "steady"});
+    const Tensor x = ones({9, 8}, {.device = d}), w = ones({8, 8}, {.device = d});
+    Tensor y;
+    auto dropped = [&] { f(x, w); };
+    auto kept = [&] { y = f(x, w); };
+    auto asked = [&](auto call) {
+      for (int i = 0; i < 6; ++i) call();
+      device::cuda::DriverTimes times;
+      for (int i = 0; i < 10; ++i) times.add_up(call);
+      std::map<std::string, std::int64_t> all;
+      for (const device::cuda::DriverTimes::Entry& e : times.entries()) all[e.name] = e.calls;
+      return all;
+    };
+    using Asked = std::map<std::string, std::int64_t>;
+    EXPECT_EQ(asked(dropped), (Asked{{"cuCtxSetCurrent", 10}, {"cuGraphLaunch", 10}})) << nodes;
+    if (block) {
+      EXPECT_EQ(asked(kept), (Asked{{"cuCtxSetCurrent", 20}, {"cuGraphExecKernelNodeSetParams", 10}, {"cuGraphLaunch", 10}})) << nodes;
+    }
+    const auto launches = Simulator::calls("cuGraphLaunch");
+    f(x, w);
+    EXPECT_EQ(Simulator::calls("cuGraphLaunch"), launches + 1) << "nobody looks at the clock any more";
+  }
 }
 
 TEST_F(CudaCalls, ManyGraphsOfASizeAreMeasuredByAFew) {
