@@ -1,4 +1,4 @@
-// The tiled product of Float16, BFloat16 or, where TF32 is enough, Float32 on tensor cores.
+// The tiled product of Float16, BFloat16 or, where TF32 is enough, Float32 on tensor cores: of warpgroups or of warps.
 #include "jit/gpu/kernels/product_tensor.h"
 
 #include <string>
@@ -27,6 +27,48 @@ TileShape shape_of(const device::CodeTarget& target, const gpu::ProductTiles& co
   // Few blocks to a multiprocessor have nothing but their own copies to hide the memory behind.
   while (s.stages < 6 && blocks * ((s.stages + 1) * stage() + 1024) <= most) ++s.stages;
   return s;
+}
+
+void multiply_by_warpgroups(GpuCode& g, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth, TileSums& sums, DType t) {
+  const TileShape& shape = sums.shape;
+  WarpgroupCores warpgroup(g, t);
+  tile.go(a, b, depth, [&](V stage, V) {
+    const WarpgroupCores::Matrix left = a.matrix(warpgroup, stage), right = b.matrix(warpgroup, stage);
+    warpgroup.begin();
+    for (int k = 0; k < shape.depth; k += WarpgroupCores::depth(t)) warpgroup.multiply_add(a.beyond(warpgroup, left, k), b.beyond(warpgroup, right, k), shape.columns, sums.all);
+    warpgroup.commit();
+    // Those of the step before are made: its stage is filled again behind the next barrier.
+    warpgroup.wait(1, sums.all);
+  });
+  warpgroup.wait(0, sums.all);
+}
+
+void multiply_by_warps(TensorCores& cores, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth, TileSums& sums) {
+  const TileShape& shape = sums.shape;
+  const int depth_of_fragment = 2 * TensorPanels::run_of(cores.t);
+  tile.go(a, b, depth, [&](V stage, V) {
+    struct Fragments {
+      std::vector<Vs> a, b;
+    };
+    auto load = [&](int k) {
+      Fragments f;
+      for (int r = 0; r < shape.warp_rows(); r += 16) f.a.push_back(a.load(stage, r, k));
+      for (int c = 0; c < shape.warp_columns(); c += 16) f.b.push_back(b.load(stage, c, k));
+      return f;
+    };
+    // The next fragments are on their way while these are multiplied.
+    Fragments next = load(0);
+    for (int k = 0; k < shape.depth; k += depth_of_fragment) {
+      const Fragments now = std::move(next);
+      if (k + depth_of_fragment < shape.depth) next = load(k + depth_of_fragment);
+      for (int r = 0; r < shape.warp_rows(); r += 16)
+        for (int c = 0; c < shape.warp_columns(); c += 8) {
+          const Vs &of_a = now.a[static_cast<std::size_t>(r / 16)], &of_b = now.b[static_cast<std::size_t>(c / 16)];
+          const std::size_t half = static_cast<std::size_t>(c / 8 % 2);
+          cores.multiply_add(of_a, {of_b[2 * half], of_b[2 * half + 1]}, sums.all, sums.at(r, c));
+        }
+    }
+  });
 }
 
 }  // namespace
@@ -66,47 +108,11 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   TensorPanels b(cores, t, shape, {TensorPanels::Side::Right, code.b_lines, g.at(t, in.b, in.b_offset + batch * in.b_batch), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}},
                  shape.columns, tile.first_column, tile.of_b(), tile.warp_column);
   TileSums sums(g, shape, DType::Float32);
-  const int run = TensorPanels::run_of(t), depth_of_fragment = 2 * run;
-
-  if (shape.for_warpgroups) {
-    WarpgroupCores warpgroup(g, t);
-    tile.go(a, b, in.k, [&](V stage, V) {
-      const WarpgroupCores::Matrix left = a.matrix(warpgroup, stage), right = b.matrix(warpgroup, stage);
-      warpgroup.begin();
-      for (int k = 0; k < shape.depth; k += WarpgroupCores::depth(t)) warpgroup.multiply_add(a.beyond(warpgroup, left, k), b.beyond(warpgroup, right, k), shape.columns, sums.all);
-      warpgroup.commit();
-      // Those of the step before are made: its stage is filled again behind the next barrier.
-      warpgroup.wait(1, sums.all);
-    });
-    warpgroup.wait(0, sums.all);
-  } else {
-  tile.go(a, b, in.k, [&](V stage, V) {
-    struct Fragments {
-      std::vector<Vs> a, b;
-    };
-    auto load = [&](int k) {
-      Fragments f;
-      for (int r = 0; r < shape.warp_rows(); r += 16) f.a.push_back(a.load(stage, r, k));
-      for (int c = 0; c < shape.warp_columns(); c += 16) f.b.push_back(b.load(stage, c, k));
-      return f;
-    };
-    // The next fragments are on their way while these are multiplied.
-    Fragments next = load(0);
-    for (int k = 0; k < shape.depth; k += depth_of_fragment) {
-      const Fragments now = std::move(next);
-      if (k + depth_of_fragment < shape.depth) next = load(k + depth_of_fragment);
-      for (int r = 0; r < shape.warp_rows(); r += 16)
-        for (int c = 0; c < shape.warp_columns(); c += 8) {
-          const Vs &of_a = now.a[static_cast<std::size_t>(r / 16)], &of_b = now.b[static_cast<std::size_t>(c / 16)];
-          const std::size_t half = static_cast<std::size_t>(c / 8 % 2);
-          cores.multiply_add(of_a, {of_b[2 * half], of_b[2 * half + 1]}, sums.all, sums.at(r, c));
-        }
-    }
-  });
-  }
+  shape.for_warpgroups ? multiply_by_warpgroups(g, tile, a, b, in.k, sums, t) : multiply_by_warps(cores, tile, a, b, in.k, sums);
 
   V pc = g.at(t, in.c, in.c_offset + batch * in.c_batch);
   V in_runs = g.aligned(pc, 16) & (in.c_n == 1);
+  const int run = TensorPanels::run_of(t);
   for (const V& s : c_rows) in_runs = in_runs & (s % run == 0);
   tile.write(sums, in.m, in.n, in_runs, run, [&](V i, V j, Vs x) {
     if (in.bias) {

@@ -136,24 +136,25 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ScaledTiles& code) {
       g.when(one_scale | (in.block % shape.depth == 0), [&] { step(stage, k, shape.depth); }, [&] { step(stage, k, kernels::kScaledStep); });
     });
     if (scales && floats) g.when(one_scale, [&] { scale_totals(); });
-  } else
-  tile.go(a, b, in.k, [&](V stage, V k) {
-    for (int at = 0; at < shape.depth; at += 32) {
-      std::vector<Fragments> of_a;
-      for (int r = 0; r < shape.warp_rows(); r += 16) of_a.push_back(rows_of(a.load(stage, r, at)));
-      for (int c = 0; c < shape.warp_columns(); c += 16) {
-        const Vs both = b.load(stage, c, at);
-        for (std::size_t half = 0; half < 2; ++half) {
-          const Fragments of_b = columns_of(both[2 * half], both[2 * half + 1]);
-          for (int r = 0; r < shape.warp_rows(); r += 16)
-            for (std::size_t step = 0; step < of_b.size(); ++step)
-              cores.multiply_add(of_a[static_cast<std::size_t>(r / 16)][step], of_b[step], sums.all, sums.at(r, c + static_cast<int>(half) * 8));
+  } else {
+    tile.go(a, b, in.k, [&](V stage, V k) {
+      for (int at = 0; at < shape.depth; at += 32) {
+        std::vector<Fragments> of_a;
+        for (int r = 0; r < shape.warp_rows(); r += 16) of_a.push_back(rows_of(a.load(stage, r, at)));
+        for (int c = 0; c < shape.warp_columns(); c += 16) {
+          const Vs both = b.load(stage, c, at);
+          for (std::size_t half = 0; half < 2; ++half) {
+            const Fragments of_b = columns_of(both[2 * half], both[2 * half + 1]);
+            for (int r = 0; r < shape.warp_rows(); r += 16)
+              for (std::size_t step = 0; step < of_b.size(); ++step)
+                cores.multiply_add(of_a[static_cast<std::size_t>(r / 16)][step], of_b[step], sums.all, sums.at(r, c + static_cast<int>(half) * 8));
+          }
         }
       }
-    }
-    if (!scales) return;
-    scale_at_end(k + shape.depth);
-  });
+      if (!scales) return;
+      scale_at_end(k + shape.depth);
+    });
+  }
 
   V in_runs = g.aligned(g.at(code.c, in.c, in.c_offset), 16) & (in.c_n == 1) & (in.c_m % 8 == 0);
   tile.write(scales ? *totals : sums, in.m, in.n, in_runs, 4, [&](V i, V j, Vs x) {
