@@ -45,6 +45,7 @@ class Table {
     const auto code = test::read_machine_code(a.cubin, image.entry);
     ASSERT_TRUE(code) << name;
     EXPECT_EQ(code->local, 0) << name << ": accesses to local memory";
+    EXPECT_EQ(a.log.find("serialized"), std::string::npos) << name << "\n" << a.log;  // of a warpgroup's products each would wait for the one before
     char line[256];
     std::snprintf(line, sizeof line, "%4d %5d %6d %7lld %4d %5d %6d %6d %4d %5d %5d  ", a.registers, a.spilled_bytes + a.stack_bytes, a.shared_bytes,
                   static_cast<long long>(image.block.count()), code->load_bytes, code->store_bytes, code->in_flight, code->tensor, code->special, code->copies, code->instructions);

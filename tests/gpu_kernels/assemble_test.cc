@@ -12,13 +12,15 @@ namespace {
 void expect_assembles(const KernelCode& code, bool guarded = false) {
   if (test::ptxas().empty()) GTEST_SKIP() << "no ptxas here";
   const std::string& name = code.text();
-  for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+  for (auto [arch, warpgroups] : {std::pair{"sm_75", false}, {"sm_80", false}, {"sm_90", false}, {"sm_90", true}}) {
     device::CodeTarget target;
-    target.arch = arch;
+    target.arch = arch, target.warpgroups = warpgroups;
     device::ImagePtr image = jit::compile_gpu(code, target, guarded);
     test::Assembled a = test::assemble(image->code, arch);
     ASSERT_TRUE(a.ok) << name << " " << arch << "\n" << a.log;
     EXPECT_EQ(a.spilled_bytes + a.stack_bytes, 0) << name << " " << arch << "\n" << a.log;
+    // What it says where it lets each product of a warpgroup wait for the one before.
+    EXPECT_EQ(a.log.find("serialized"), std::string::npos) << name << "\n" << a.log;
     EXPECT_LE(a.registers * static_cast<std::int64_t>(image->block.count()), 65536) << name << " " << arch;
     std::cout << name << " " << arch << ": " << a.registers << " registers, " << a.shared_bytes << " bytes shared\n";
   }
