@@ -118,12 +118,26 @@ void Recording::reserve() {
   if (inst->device) inst->device->upload();
 }
 
+namespace {
+
+/// Of a call: the values of some of its words, as a call before has left them.
+bool are_there(const std::vector<std::uint32_t>& words, const std::int64_t* values, const std::vector<std::int64_t>& there) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (there[i] != values[words[i]]) return false;
+  return true;
+}
+void keep(const std::vector<std::uint32_t>& words, const std::int64_t* values, std::vector<std::int64_t>& there) {
+  there.resize(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) there[i] = values[words[i]];
+}
+
+}  // namespace
+
 SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lane& lane) const {
   const Program& p = program_;
   const std::vector<std::uint32_t>& words = p.moving_words;
   const bool moves = p.uses_random || !words.empty();
-  bool as_before = i.resolved && !p.uses_random;
-  for (std::size_t w = 0; w < words.size() && as_before; ++w) as_before = i.words[w] == values[words[w]];
+  const bool as_before = i.resolved && !p.uses_random && are_there(words, values, i.words);
   if (!as_before) {
     i.resolved = false;
     if (moves) p.exprs.evaluate(values, i.slots.data());
@@ -141,8 +155,7 @@ SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lan
     i.lane = lane.base();
   }
   if (!as_before) {
-    i.words.clear();
-    for (std::uint32_t w : words) i.words.push_back(values[w]);
+    keep(words, values, i.words);
     i.resolved = true;
   }
   return now;
@@ -216,11 +229,8 @@ std::uint64_t RecordingCache::hash_of(const std::int64_t* values, const std::vec
 }
 
 bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) const {
-  if (e.hash != hash) return false;
   const std::vector<std::uint32_t>& words = program_.key_words;
-  for (std::size_t i = 0; i < words.size(); ++i)
-    if (e.key[i] != values[words[i]]) return false;
-  return std::equal(bounds.begin(), bounds.end(), e.key.begin() + static_cast<std::ptrdiff_t>(words.size()));
+  return e.hash == hash && are_there(words, values, e.key) && std::equal(bounds.begin(), bounds.end(), e.key.begin() + static_cast<std::ptrdiff_t>(words.size()));
 }
 
 bool RecordingCache::has(const std::int64_t* values) const {
@@ -232,13 +242,8 @@ bool RecordingCache::has(const std::int64_t* values) const {
 }
 
 bool RecordingCache::has_served(const Entry& e, const std::int64_t* values) const {
-  const std::vector<std::uint32_t>&fixed = program_.key_words, &moving = program_.moving_words;
-  if (e.moving.size() != moving.size()) return false;
-  for (std::size_t i = 0; i < moving.size(); ++i)
-    if (e.moving[i] != values[moving[i]]) return false;
-  for (std::size_t i = 0; i < fixed.size(); ++i)
-    if (e.key[i] != values[fixed[i]]) return false;
-  return true;
+  const std::vector<std::uint32_t>& moving = program_.moving_words;
+  return e.moving.size() == moving.size() && are_there(moving, values, e.moving) && are_there(program_.key_words, values, e.key);
 }
 
 std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, bool* made_now, bool ahead) {
@@ -247,10 +252,7 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   auto serve = [&](Entry& e) {
     e.hit = true;
     misses_ = 0;
-    if (bounded && e.moving.empty())
-      for (std::uint32_t w : program_.moving_words) e.moving.push_back(values[w]);
-    else if (bounded)
-      for (std::size_t i = 0; i < e.moving.size(); ++i) e.moving[i] = values[program_.moving_words[i]];
+    if (bounded) keep(program_.moving_words, values, e.moving);
     if (const std::uint64_t now = budget_->now(); e.used != now) e.used = now, publish_oldest();
     return e.recording;
   };

@@ -15,11 +15,7 @@ bool tells_nodes() {
          d.cuGraphAddDependencies_v2 && d.cuGraphMemsetNodeGetParams && d.cuGraphAddMemsetNode && d.cuGraphExecMemsetNodeSetParams;
 }
 
-std::string refusal(const char* doing, CUresult r) {
-  const char* name = nullptr;
-  cu().cuGetErrorName(r, &name);
-  return std::string(doing) + ": " + (name ? name : std::to_string(static_cast<int>(r)));
-}
+std::string refusal(const char* doing, CUresult r) { return std::string(doing) + ": " + name_of(r); }
 
 bool is_plain(const CUgraphEdgeData& e) { return !e.from_port && !e.to_port && !e.type; }
 

@@ -122,6 +122,11 @@ bool is_final(CUresult r) {
 
 }  // namespace
 
+std::string name_of(CUresult r) {
+  const char* name = nullptr;
+  cu().cuGetErrorName(r, &name);
+  return name ? name : std::to_string(static_cast<int>(r));
+}
 Driver& driver_table() { return const_cast<Opened&>(opened()).table; }
 const Driver* driver() { return opened().problem.empty() ? &opened().table : nullptr; }
 const std::string& driver_problem() { return opened().problem; }

@@ -35,6 +35,8 @@ Driver& driver_table();
 /// The driver that is known to be there.
 inline const Driver& cu() { return *driver(); }
 
+/// "CUDA_ERROR_INVALID_VALUE", or the number where the driver has no name for it.
+std::string name_of(CUresult);
 /// Throws Error(DeviceFailed) unless `r` is success: what was being done, to which kernel, and the driver's name and words
 /// for the failure. A failure that leaves the context unusable is told in full once; every later call says that it is.
 void check(CUresult r, const char* doing, std::string_view kernel = {});

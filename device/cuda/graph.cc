@@ -29,9 +29,7 @@ bool same_shape(const GraphNode& a, const GraphNode& b) {
 bool refused(CUresult r, std::string_view node) {
   if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && r != CUDA_ERROR_NOT_SUPPORTED) return false;
   if (log::on(log::Channel::Recordings)) {
-    const char* name = nullptr;
-    cu().cuGetErrorName(r, &name);
-    const std::string status = name ? name : std::to_string(static_cast<int>(r)), which(node);
+    const std::string status = name_of(r), which(node);
     log::event(log::Event::graph_rebuilt, node, which + " is not changed in its executable graph (" + status + "): the graph is made anew", {{"node", which}, {"status", status}});
   }
   return true;

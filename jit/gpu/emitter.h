@@ -87,6 +87,7 @@ class GpuEmitter : public Emitter {
   /// others write meanwhile is seen by whoever reads it later.
   void prefetch(Value* p, Value* bytes);
   void prefetch(Value* p);  ///< the line of the cache around p
+  static constexpr int kCacheLine = 128;  ///< bytes
   /// Is the address a multiple of `bytes`? (i1)
   Value* is_aligned(Value* p, int bytes);
 

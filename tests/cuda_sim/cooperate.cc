@@ -22,13 +22,6 @@ enum Operation : std::uint32_t {
 Thread& self() { return *g_exec.current; }
 std::uint32_t thread_count() { return static_cast<std::uint32_t>(g_exec.threads.size()); }
 
-/// A message that outlives the thread that reports it.
-[[noreturn, gnu::noinline]] void refuse(std::string text, std::uint32_t site) {
-  static std::string line;
-  line = std::move(text);
-  kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
-}
-
 /// Every thread of a warp must be at the same instruction (the barriers are the .aligned ones).
 void check_alignment(std::uint32_t barrier) {
   auto& threads = g_exec.threads;
@@ -88,6 +81,12 @@ void complete(std::uint32_t warp, std::uint32_t lane);
 void block_leaves() { g_exec.leaves = true; }
 
 }  // namespace
+
+[[gnu::noinline]] void refuse(std::string text, std::uint32_t site) {
+  static std::string line;
+  line = std::move(text);
+  kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
+}
 
 std::uint64_t together(std::uint32_t operation, std::uint32_t mask, std::uint32_t site) {
   Thread& t = self();

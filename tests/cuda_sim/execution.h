@@ -75,6 +75,8 @@ struct Execution {
 };
 extern Execution g_exec;
 
+/// kernel_error with a message that outlives the thread that reports it.
+[[noreturn]] void refuse(std::string text, std::uint32_t site);
 /// Leaves the running thread; returns when the scheduler picks it again.
 void yield();
 /// Waits until every lane of the mask that has not ended does the same; then `result` is set.

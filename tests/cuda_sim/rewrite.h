@@ -52,6 +52,8 @@ class Rewriter {
   bool memory_intrinsic(llvm::CallBase*, llvm::StringRef, std::uint32_t site);
   bool math(llvm::CallBase*, llvm::StringRef);
   bool tensor(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_tensor.cc
+  /// An array of the thread's stack, which all calls of a function share.
+  static llvm::Value* stack_array(llvm::Function*, llvm::Type*, llvm::StringRef name);  // rewrite_tensor.cc
   bool warpgroup(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_warpgroup.cc
   void inline_assembly(llvm::CallBase*, std::uint32_t site);
 

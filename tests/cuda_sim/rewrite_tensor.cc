@@ -11,6 +11,11 @@ namespace sim {
 
 using namespace llvm;
 
+Value* Rewriter::stack_array(Function* f, Type* type, StringRef name) {
+  Value* there = f->getValueSymbolTable()->lookup(name);
+  return there ? there : IRBuilder<>(&*f->getEntryBlock().getFirstInsertionPt()).CreateAlloca(type, nullptr, name);
+}
+
 /// mma.sync and ldmatrix. Registers pass through one array of the thread's stack, which all calls of a function share.
 bool Rewriter::tensor(CallBase* c, StringRef n, std::uint32_t site) {
   std::uint32_t operation = 0;
@@ -30,10 +35,8 @@ bool Rewriter::tensor(CallBase* c, StringRef n, std::uint32_t site) {
     if ((matrices != 1 && matrices != 2 && matrices != 4) || !n.starts_with(".b16")) return false;
     operation = kLoadMatrices + matrices + (transposed ? 8 : 0);
   }
-  Function* f = c->getFunction();
   Type* fragment = ArrayType::get(i32_, 10);
-  Value* array = f->getValueSymbolTable()->lookup("sim_fragment");
-  if (!array) array = IRBuilder<>(&*f->getEntryBlock().getFirstInsertionPt()).CreateAlloca(fragment, nullptr, "sim_fragment");
+  Value* array = stack_array(c->getFunction(), fragment, "sim_fragment");
   IRBuilder<> b(c);
   auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP2_32(fragment, array, 0, i); };
   if (product) {

@@ -1,6 +1,5 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/ValueSymbolTable.h>
 
 #include "tests/cuda_sim/rewrite.h"
 #include "tests/cuda_sim/tensor.h"
@@ -27,13 +26,9 @@ bool Rewriter::warpgroup(CallBase* c, StringRef s, std::uint32_t site) {
   if (s == "fence.proxy.async" || s == "fence.proxy.async.shared::cta") return replace(c, nullptr), true;
   if (s == "wgmma.fence.sync.aligned") return call(b, "sim_wgmma_fence", none, {}), replace(c, nullptr), true;
   if (s == "wgmma.commit_group.sync.aligned") return call(b, "sim_wgmma_commit", none, {}), replace(c, nullptr), true;
-  Function* f = c->getFunction();
   Type* array_type = ArrayType::get(i32_, 256);
-  auto array = [&] {
-    Value* there = f->getValueSymbolTable()->lookup("sim_sums");
-    return there ? there : IRBuilder<>(&*f->getEntryBlock().getFirstInsertionPt()).CreateAlloca(array_type, nullptr, "sim_sums");
-  };
-  auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP2_32(array_type, array(), 0, i); };
+  Value* array = stack_array(c->getFunction(), array_type, "sim_sums");
+  auto at = [&](unsigned i) { return b.CreateConstInBoundsGEP2_32(array_type, array, 0, i); };
   auto keep = [&](unsigned to, unsigned operand) { b.CreateStore(b.CreateBitCast(c->getArgOperand(operand), i32_), at(to)); };
   auto* several = dyn_cast<StructType>(c->getType());
   const unsigned results = several ? several->getNumElements() : 0;

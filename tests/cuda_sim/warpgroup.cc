@@ -18,12 +18,6 @@ namespace {
 constexpr std::uint32_t kToken = 0x7fe00000, kTokenMask = 0xfff00000;
 constexpr std::uint32_t token(std::uint32_t sums, std::uint32_t i) { return kToken | (sums & 0xfff) << 8 | i; }
 
-[[noreturn, gnu::noinline]] void refuse(std::string text, std::uint32_t site) {
-  static std::string line;
-  line = std::move(text);
-  kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
-}
-
 /// The sums that a register's token names, or null.
 AsyncSums* sums_of(Thread& t, std::uint32_t bits) {
   if ((bits & kTokenMask) != kToken) return nullptr;
@@ -117,8 +111,10 @@ class Matrix {
   mutable const char* data_ = nullptr;
 };
 
-/// d[16, n] += a[16, k] b[k, n] of one warp; products are exact, each sum of k is rounded once.
-void perform(const AsyncProduct& first, Thread* warp) {
+/// Product `number` of the first group, of one warp: d[16, n] += a[16, k] b[k, n]; products are exact, each sum of k is rounded once.
+void perform(std::size_t number, Thread* warp) {
+  const auto of_lane = [&](int lane) -> const AsyncProduct& { return warp[lane].product_groups.front()[number]; };
+  const AsyncProduct& first = of_lane(0);
   const WarpgroupProduct p = WarpgroupProduct::of(first.what);
   const int bytes = p.kind == Tensor::Tf32 ? 4 : p.kind >= Tensor::Int8 ? 1 : 2, depth = 32 / bytes, columns = static_cast<int>(p.columns), top = static_cast<int>(warp->warp % 4) * 16;
   std::vector<double> a(static_cast<std::size_t>(16 * depth)), b(static_cast<std::size_t>(columns * depth));
@@ -128,8 +124,7 @@ void perform(const AsyncProduct& first, Thread* warp) {
     for (int lane = 0; lane < 32; ++lane)
       for (int r = 0; r < 4; ++r)
         for (int i = 0; i < in_register; ++i) {
-          const AsyncProduct& own = warp[lane].product_groups.front()[static_cast<std::size_t>(&first - warp[0].product_groups.front().data())];
-          a[at((lane / 4 + r % 2 * 8) * depth + lane % 4 * in_register + i + r / 2 * depth / 2)] = element(p.kind, own.fragment[at(r)], i);
+          a[at((lane / 4 + r % 2 * 8) * depth + lane % 4 * in_register + i + r / 2 * depth / 2)] = element(p.kind, of_lane(lane).fragment[at(r)], i);
         }
   } else {
     const Matrix m(first.a, p.a_by_k, bytes, first.site);
@@ -145,7 +140,7 @@ void perform(const AsyncProduct& first, Thread* warp) {
       for (int k = 0; k < depth; ++k) b[at(j * depth + k)] = element(p.b_kind, m.at(j, k), 0);
   }
   for (int lane = 0; lane < 32; ++lane) {
-    std::vector<std::uint32_t>& d = warp[lane].sums.at(warp[lane].product_groups.front()[static_cast<std::size_t>(&first - warp[0].product_groups.front().data())].sums).values;
+    std::vector<std::uint32_t>& d = warp[lane].sums.at(of_lane(lane).sums).values;
     for (int i = 0; i < columns / 2; ++i) {
       const int row = lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
       double sum = 0;
@@ -168,7 +163,7 @@ void perform_products(std::uint32_t pending, Thread* warp) {
     if (!alike) return report_kernel_error(CUDA_ERROR_LAUNCH_FAILED, "lanes of a warp have asked for different products of their warpgroup (wgmma)", other.site);
   }
   while (warp[0].product_groups.size() > pending) {
-    for (const AsyncProduct& p : warp[0].product_groups.front()) perform(p, warp);
+    for (std::size_t i = 0; i < warp[0].product_groups.front().size(); ++i) perform(i, warp);
     for (int lane = 0; lane < 32; ++lane) warp[lane].product_groups.erase(warp[lane].product_groups.begin());
   }
 }

@@ -18,7 +18,6 @@ namespace {
 constexpr int kThreads = kernels::kAttentionThreads, kWarps = kThreads / kWarp;
 constexpr int kChunk = static_cast<int>(kernels::kAttentionChunk);
 constexpr int kAsked = 2 * kChunk;  // keys of a block that are asked for in advance: 32 MiB of all blocks, of heads of 128
-constexpr int kLine = 128;          // bytes that are asked for at a time
 
 /// How the lanes of a warp share lines of `n` elements.
 struct Lanes {
@@ -39,11 +38,10 @@ struct Lanes {
     for (int i = 0; i < held(); i += run) {
       V at = element(g, i);
       if ((i / run + 1) * lanes * run > n) at = g.min(at, n - run);
-      r.push_back(g.wrap(g.b.CreateAlignedLoad(raw_type(g), g.at(t.dtype, p, at).v, llvm::Align(16))));
+      r.push_back(g.read_raw(g.at(t.dtype, p, at)));
     }
     return r;
   }
-  static llvm::Type* raw_type(GpuCode& g) { return llvm::FixedVectorType::get(g.b.getInt32Ty(), 4); }
   /// Their elements; what is beyond n is 0.
   Vs elements(GpuCode& g, DType t, const Vs& raw) const {
     Vs r;
@@ -144,7 +142,7 @@ struct AttentionPartCode {
     g.loop(from + g.i64(g.tid), g.min(to, end), kThreads, [&](V key) {
       for (const auto& [t, lanes, fast] : {std::tuple(&k, &deep, k_fast), std::tuple(&v, &wide, v_fast)})
         g.when(fast, [&, t = t, lanes = lanes] {
-          for (int i = 0; i < lanes->n; i += kLine / static_cast<int>(item_size(t->dtype))) g.prefetch(g.at(t->dtype, t->p, key * t->row + i).v);
+          for (int i = 0; i < lanes->n; i += GpuEmitter::kCacheLine / static_cast<int>(item_size(t->dtype))) g.prefetch(g.at(t->dtype, t->p, key * t->row + i).v);
         });
     });
   }
@@ -176,7 +174,7 @@ struct AttentionPartCode {
   /// What belongs to a row, its query and this lane's elements of its line of q; and the first keys and values. All are on their way at once.
   void read_first() {
     for (Vars* next : {&next_keys, &next_values})
-      for (int i = 0; i < (next == &next_keys ? turn_of_keys() * deep.runs : turn_of_values() * wide.runs); ++i) next->push_back(g.var(g.wrap(llvm::Constant::getNullValue(Lanes::raw_type(g)))));
+      for (int i = 0; i < (next == &next_keys ? turn_of_keys() * deep.runs : turn_of_values() * wide.runs); ++i) next->push_back(g.var(g.raw_zeros()));
     q = AttentionTensor(g, in.q);
     if (in.mask) mask = AttentionTensor(g, *in.mask);
     const V q_fast = deep.even() ? deep.fast(g, q) & ((q.outer & (deep.run - 1)) == 0) & ((q.head & (deep.run - 1)) == 0) : V();
@@ -282,7 +280,7 @@ struct AttentionPartCode {
       for (int j = 0; j < lines; ++j) {
         V c = turn + own_key(wide) + j * step(wide), there = c < n;
         Vs raw = line_of(next_values, wide, j);
-        for (V& x : raw) x = g.wrap(g.b.CreateSelect(there.v, x.v, llvm::Constant::getNullValue(Lanes::raw_type(g))));
+        for (V& x : raw) x = g.wrap(g.b.CreateSelect(there.v, x.v, g.raw_zeros().v));
         const Vs value = wide.elements(g, t, raw);
         read_ahead(next_values, wide, v, chunk + g.i64(turn + step(wide) * lines), j);
         add_line(value, c);

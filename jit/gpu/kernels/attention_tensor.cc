@@ -182,9 +182,7 @@ class AttentionTensorCode : AttentionBlock {
     bool regular(int threads) const { return threads % runs() == 0 && n == padded(n) && (!swizzled || threads / runs() % 8 == 0); }
     /// Where a run of a line stands, in elements.
     V place(V line, V run) const {
-      if (!swizzled) return line * row + run * kRun;
-      constexpr int in_line = kLine / kRun;
-      return run / in_line * (lines * kLine) + line * kLine + ((run % in_line) ^ (line & 7)) * kRun;
+      return swizzled ? WarpgroupCores::place(line, run, x.dtype, lines) : line * row + run * kRun;
     }
     int row_to_row() const { return swizzled ? kLine : row; }
   };

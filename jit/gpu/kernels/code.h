@@ -56,6 +56,9 @@ class GpuCode : public GpuEmitter, public Writer {
   /// `n` neighbours (a power of two) at p, which is aligned to all of them or 16 bytes.
   Vs read_run(DType t, const V& p, int n);
   void write_run(DType t, const V& p, const Vs& x);
+  /// 16 aligned bytes at p as they lie in memory (elements_of makes elements of them), and such that are all 0.
+  V read_raw(const V& p) { return wrap(b.CreateAlignedLoad(raw_type(), p.v, llvm::Align(16))); }
+  V raw_zeros() { return wrap(llvm::Constant::getNullValue(raw_type())); }
   V aligned(const V& p, int bytes) { return wrap(is_aligned(p.v, bytes)); }
   /// An array of the block, in elements of `t`, aligned to 16 bytes.
   V shared(DType t, std::int64_t n) { return wrap(shared_array(memory_type(t), static_cast<std::uint64_t>(n))); }
@@ -75,6 +78,7 @@ class GpuCode : public GpuEmitter, public Writer {
   V count_bits(const V& x) { return wrap(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x.v)); }
 
  private:
+  llvm::Type* raw_type() { return llvm::FixedVectorType::get(b.getInt32Ty(), 4); }
   void start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads, int resident);
 };
 

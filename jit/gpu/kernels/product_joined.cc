@@ -19,7 +19,6 @@ constexpr int kInFlight = 8, kInFlightOfRow = 4;
 /// the row is made, and no more than that cache holds of all blocks.
 constexpr int kAhead = 24;
 constexpr std::size_t kOperands = 12;  // of all parts that are kept in registers
-constexpr int kLine = 128;             // bytes that the second cache is asked for at a time
 
 class Joined {
  public:
@@ -38,7 +37,7 @@ class Joined {
     const int whole = runs_ / kWarp, first = std::min(whole, batch());
     std::vector<Vars> ahead(static_cast<std::size_t>(first));
     for (Vars& held : ahead)
-      for (std::size_t c = 0; c < columns(); ++c) held.push_back(g.var(g.wrap(llvm::Constant::getNullValue(raw_type()))));
+      for (std::size_t c = 0; c < columns(); ++c) held.push_back(g.var(g.raw_zeros()));
     g.when(fast, [&] {
       for (int i = 0; i < first; ++i)
         for (std::size_t c = 0; c < columns(); ++c) ahead[static_cast<std::size_t>(i)][c] = read_raw(lines_[c], element_of(g.i64(i)));
@@ -81,8 +80,7 @@ class Joined {
   /// The first element of this lane's run in turn i.
   V element_of(V i) { return (i * kWarp + g.i64(g.lane_id)) * run_; }
 
-  llvm::Type* raw_type() { return llvm::FixedVectorType::get(g.b.getInt32Ty(), 4); }
-  V read_raw(V line, V element) { return g.wrap(g.b.CreateAlignedLoad(raw_type(), g.at(t_, line, element).v, llvm::Align(16))); }
+  V read_raw(V line, V element) { return g.read_raw(g.at(t_, line, element)); }
   void add(const Vars& held, V element) {
     const Vs x = g.read_run(t_, g.at(t_, row_, element), run_);
     for (std::size_t c = 0; c < columns(); ++c) {
@@ -153,7 +151,7 @@ class Joined {
     GpuLoopEmitter row(g, l.kernel, of, kThreads);
     for (std::size_t a = 0; a < l.kernel.accesses.size(); ++a) {
       if (!is_read(l, a)) continue;
-      const int each = kLine / static_cast<int>(item_size(dtype_of(l, a)));
+      const int each = GpuEmitter::kCacheLine / static_cast<int>(item_size(dtype_of(l, a)));
       g.loop(g.i64(g.tid * each), g.wrap(row.points()), g.i64(kThreads * each), [&](V point) {
         row.at_point(point.v, [&] { g.prefetch(g.at(dtype_of(l, a), pointer(l, of, a), g.wrap(row.place_of(a))).v); });
       });

@@ -24,7 +24,7 @@ Vs TensorCores::load(const V& row, bool transposed) {
 }
 
 Vs TensorCores::read(const V& p) {
-  Value* all = g.b.CreateAlignedLoad(llvm::FixedVectorType::get(g.b.getInt32Ty(), 4), p.v, llvm::Align(16));
+  Value* all = g.read_raw(p).v;
   Vs r;
   for (unsigned i = 0; i < 4; ++i) r.push_back(g.wrap(g.b.CreateExtractElement(all, i)));
   return r;

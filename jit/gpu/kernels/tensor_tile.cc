@@ -46,11 +46,8 @@ Vs TensorPanels::load(V stage, int line, int k) {
 }
 
 V TensorPanels::place_of(V row_number, V at) {
-  if (!shape.for_warpgroups) return row_number * row() + at * run;
-  // As WarpgroupCores tells it. By k there are groups of lines, each with all of k.
-  const int runs_of_row = row() / run;
-  V swizzled = ((at % runs_of_row) ^ (row_number & 7)) * run + row_number * row();
-  return by_k() ? swizzled + at / runs_of_row * (shape.depth * row()) : swizzled;
+  // Of warpgroups, by k there are groups of lines, each with all of k.
+  return shape.for_warpgroups ? WarpgroupCores::place(row_number, at, t, by_k() ? shape.depth : 0) : row_number * row() + at * run;
 }
 
 WarpgroupCores::Matrix TensorPanels::matrix(WarpgroupCores& warpgroup, V stage) {

@@ -28,6 +28,14 @@ class WarpgroupCores {
   /// How lines (rows of a, columns of b) stand in shared memory: Deep, each is kLineBytes of neighbours along k; Wide (16 bits only), each k has kLineBytes of neighbouring lines, and
   /// `group` bytes on are the next so many lines.
   enum class Lie : std::uint8_t { Deep, Wide };
+  /// Where run `at` of 16 bytes of a line stands, in elements of t; of longer lines each kLineBytes have a group of their own, of `lines` lines
+  /// (0: lines are no longer).
+  static V place(const V& line, const V& at, DType t, int lines) {
+    constexpr int runs = kLineBytes / 16;
+    const int size = static_cast<int>(item_size(t)), in_line = kLineBytes / size;
+    V in_group = ((at % runs) ^ (line & 7)) * (16 / size) + line * in_line;
+    return lines ? in_group + at / runs * (lines * in_line) : in_group;
+  }
   struct Matrix {
     V descriptor;  ///< i64
     Lie lie;

@@ -79,8 +79,8 @@ class TrialCode {
   V as_float(V n) { return g.convert(DType::Int32, f, n); }
 
   static int step(WarpgroupCores::Lie lie, int k) { return lie == WarpgroupCores::Lie::Deep ? k * 2 : k * WarpgroupCores::kLineBytes; }
-  /// Element `at` of a swizzled line.
-  V place(V line, V at) { return line * kLine + ((at / kRun) ^ (line & 7)) * kRun + at % kRun; }
+  /// Element `at` of a swizzled line; lines: of a group, 0: there is one.
+  V place(V line, V at, int lines) { return WarpgroupCores::place(line, at / kRun, t, lines) + at % kRun; }
 
   void fill() {
     // Whatever is read is something.
@@ -88,13 +88,13 @@ class TrialCode {
     g.barrier();
     g.loop(g.tid, kRows * kDepth, kThreads, [&](V i) {
       V row = i / kDepth, k = i % kDepth, x = as_float(a_at(row, k));
-      g.write(t, a_deep, place(row, k), x);
-      g.write(t, a_wide, place(k, row), x);
+      g.write(t, a_deep, place(row, k, 0), x);
+      g.write(t, a_wide, place(k, row, 0), x);
     });
     g.loop(g.tid, kColumns * kDepth, kThreads, [&](V i) {
       V column = i / kDepth, k = i % kDepth, x = as_float(b_at(k, column));
-      g.write(t, b_deep, place(column, k), x);
-      g.write(t, b_wide, column / kLine * (kDepth * kLine) + place(k, column % kLine), x);
+      g.write(t, b_deep, place(column, k, 0), x);
+      g.write(t, b_wide, place(k, column, kDepth), x);
     });
   }
 
