@@ -25,6 +25,7 @@
 #include "runtime/background.h"
 #include "runtime/compiled.h"
 #include "runtime/generality.h"
+#include "runtime/left_trace.h"
 #include "runtime/nearest_miss.h"
 #include "runtime/structure_names.h"
 #include "tensor/impl.h"
@@ -36,6 +37,7 @@ namespace reprise::detail {
 Around around() {
   const graph::ThreadState& t = graph::thread_state;
   if (!(t.modes & bit(graph::Key::Trace))) [[likely]] return {};
+  if (has_left_trace()) refuse_left_trace("compile", {});
   return {dynamic_cast<Tracer*>(t.top[static_cast<std::size_t>(graph::Key::Trace)]->by), true};
 }
 
@@ -271,7 +273,8 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   const bool room = refused || c_.make_room();
   unread_ = c_.take_unread();
   if (!room) {
-    if (!std::exchange(c_.warned_full, true)) warn_full();
+    // Builds that go on take places, too; how many stay is known when they have ended.
+    if (!c_.warned_full && c_.building() == 0) c_.warned_full = true, warn_full();
     return eagerly(Bail::specialization_limit, "the limit of " + limit() + " is reached");
   }
   name_ = c_.options.name + "/" + std::to_string(c_.named++);

@@ -96,6 +96,7 @@ std::vector<Compiled::Retired> Compiled::take_unread() {
   retired.erase(unread, retired.end());
   for (const Retired& r : out)
     for (const auto& s : r.made) {
+      if (!r.counted) break;
       freed.replays += s->replays, freed.copied_bytes += s->copied_bytes;
       s->for_each_stage([&](const runtime::Program&, const runtime::RecordingCache& recordings) {
         const runtime::RecordingCache::Counts counts = recordings.counts();
@@ -147,8 +148,8 @@ void Compiled::retire_gone() {
 // That a specialization is used costs a call nothing: its replays are counted anyway, and somebody looks, now and then, whether they have become more.
 bool Compiled::make_room() {
   auto is_full = [&] {
-    const auto going_on = std::count_if(builds.begin(), builds.end(), [](const auto& b) { return !b->ended; });
-    return is_full_of_code() || static_cast<std::int64_t>(owned.size() + refusals.size()) + going_on + in_vain >= options.max_specializations;
+    const auto taken = static_cast<std::int64_t>(owned.size() + refusals.size()) + building() + in_vain;
+    return is_full_of_code() || taken >= options.max_specializations;
   };
   const std::int64_t now = calls.load(std::memory_order_relaxed);
   for (bool looked = false; is_full(); looked = true) {
@@ -275,13 +276,18 @@ Compiled::BuildsOf Compiled::builds_of(const CallFrame& f) {
   return of;
 }
 
+std::int64_t Compiled::building() const {
+  const std::uint32_t here = fork_generation();
+  return std::count_if(builds.begin(), builds.end(), [&](const auto& b) { return !b->ended && b->process == here; });
+}
+
 void wait_for_builds(Compiled& c) {
   if (runtime::is_background()) fail(ErrorCode::InvalidArgument, c.options.name.c_str(), {}, "wait(), seal() and warm_up() on the thread that compiles (from a callback for misses) would wait for ever");
   for (;;) {
     const std::uint32_t ended = c.builds_ended.load(std::memory_order_acquire);
     {
       LockedCompiled lock(c);
-      if (std::none_of(c.builds.begin(), c.builds.end(), [](const auto& b) { return !b->ended && b->process == fork_generation(); })) return;
+      if (c.building() == 0) return;
     }
     futex_wait(c.builds_ended, ended, std::chrono::seconds(1));
   }
@@ -330,17 +336,20 @@ void reset(Compiled& c) {
   std::unique_ptr<Compiled::Table> empty = c.prepare(0);  // may fail, and then nothing has happened
   c.publish(std::move(empty), std::exchange(c.owned, {}));
   unread = c.take_unread();
+  for (Compiled::Retired& r : c.retired) r.counted = false;  // calls are in them
   c.refusals.clear();
   c.thrown.clear();
   c.handles.clear();
   c.met.clear();
   c.declared.clear();
   c.strides_asked.clear();
-  c.sealed = c.warned_full = false;
+  c.sealed = false;
   c.recordings->sealed.store(false, std::memory_order_relaxed);
   c.in_vain = c.named = c.replaced = c.look_at = 0;
   c.patience = Compiled::kPatience;
-  c.builds.clear();  // what they make is not wanted any more
+  c.builds.clear();  // what they make is not wanted any more, nor waited for
+  c.builds_ended.fetch_add(1, std::memory_order_release);
+  futex_wake(c.builds_ended);
   c.freed = {};
   c.last_fallback_reason.clear();
   c.fallbacks = {};

@@ -23,6 +23,40 @@
 
 namespace reprise::detail {
 
+// Note [Who frees what]
+// ~~~~~~~~~~~~~~~~~~~~~
+// Threads call a function, compile for it, reset it and let go of it at once. Of all that serves calls there is one
+// place that takes it out of sight, and one that frees it:
+//
+// - Specializations, with their programs, stages and folded parts, and the tables that name them. Under Compiled::mu
+//   they are published, and taken out of sight (publish): by reset(), by one that makes room, when a captured variable
+//   is gone. Calls read them without a lock, from find() to the end of their Outputs (epochs::Reading), and so does
+//   whoever holds mu. What no call reads that began before it went out of sight is taken from `retired` under mu
+//   (take_unread) and destroyed without it. What serves one call alone is that call's.
+// - Recordings. Entries of a cache change under its own lock, for whichever thread: a call of this specialization, or
+//   one of another that trims what both keep together and holds the budget's lock as well (RecordingBudget::trim). So
+//   a cache that goes leaves the budget, with both locks, before its entries go. Replays share a recording, which
+//   refers to its program: the last one to let go of an evicted one is a call that reads, or holds the locks under
+//   which its cache is still there.
+// - Instances of a recording: whoever has taken one out of its place has it alone.
+// - Builds in the background hold the function weakly. reset() and the function's end only forget them: a build finds
+//   out, under mu, that nobody waits for it, and destroys what it made on its own thread, without mu. It may be the
+//   last that holds the function.
+// - Values of frozen tensors: shared by the process's table and the sets of functions that took them. Their memory
+//   goes when an input's storage dies, which nobody then has who could ask for them (Note [Frozen tensors]).
+// - Variables that were captured: shared by specializations and lists; the handle that they follow says when it goes,
+//   under their one mutex (tensor/variable.h). A specialization of such a one is retired by the next call that
+//   compiles.
+// - How results come onto the tape (Gradients): shared with the nodes of it, which run their backward when the
+//   specialization is gone.
+// - Machine code: shared by programs and the process's cache, which drops only what it alone holds
+//   (jit/engine/kernel_cache.h). Recipes are files that are never changed: whoever has opened one reads it to its end
+//   (base/files.h).
+// - Operators that run eagerly have the same in a table of their own (runtime/eager.cc), whose lock stands for mu.
+//
+// Locks are taken in this order: Compiled::mu, a cache's, the budget's; of one cache with the budget's held only where
+// it is free (try_lock). No destructor of what a user made runs with one of them held.
+
 /// One compiled function: its specializations, found by structure and then by guards.
 ///
 /// Threads: find() takes no lock: it reads `table`, an immutable snapshot; whoever compiles holds `mu`, makes a new table
@@ -73,6 +107,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     std::uint64_t epoch;                                  ///< that ended when it went out of sight
     std::unique_ptr<Table> table;
     std::vector<std::unique_ptr<Specialization>> made;
+    bool counted = true;                                  ///< what it did counts: it was not forgotten by reset()
   };
   std::vector<Retired> retired;                           // guarded by mu
   /// Of specializations that have been freed.
@@ -105,6 +140,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   };
   /// Those going on, and the latest that have ended: calls that none of those helped are compiled while they wait.
   std::vector<std::shared_ptr<Build>> builds;             // guarded by mu; oldest first
+  std::int64_t building() const;                          ///< with `mu` held: how many go on
   std::atomic<std::uint32_t> builds_ended{0};             ///< wakes those that wait
   /// Calls that threw when they were traced, by their structure, sizes and numbers. They run eagerly, where the function is not traced only to throw again; when `wait` of them have
   /// not thrown, it is traced once more. Whoever throws again waits twice as long: what decides may be outside (a flag, a counter).

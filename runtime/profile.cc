@@ -136,6 +136,7 @@ namespace {
 
 /// With REPRISE_PROFILE: what lives, and the sums of what is gone, by function, launch and line.
 struct Kept {
+  static constinit std::atomic<bool> any;      ///< is there one?
   std::set<const Specialization*> live;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, Stats::Launch> gone;
 
@@ -151,6 +152,8 @@ struct Kept {
     }
   }
 };
+
+constinit std::atomic<bool> Kept::any{false};
 
 void print_at_exit() {
   std::vector<Stats::Launch> all;
@@ -174,9 +177,12 @@ void profile_from_start(const Specialization& s) {
   s.profile(true);
   std::lock_guard lock(runtime::mu());
   Kept::get().live.insert(&s);
+  Kept::any.store(true, std::memory_order_relaxed);
 }
 
+// Also of one whose profile is off by now: the sums stay.
 void profile_ends(const Specialization& s) noexcept {
+  if (!Kept::any.load(std::memory_order_relaxed)) return;
   std::lock_guard lock(runtime::mu());
   if (!Kept::get().live.erase(&s)) return;
   try {

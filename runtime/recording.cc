@@ -199,9 +199,10 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
 
 RecordingCache::~RecordingCache() {
   if (!budget_) return;
-  const auto count = static_cast<std::int64_t>(entries_.size());
-  entries_.clear();
-  account(-count, -bytes_);
+  // No call is in it, but those of other specializations trim: with this lock held they drop none of these, and when it
+  // has left they do not know it. Then the entries go.
+  std::lock_guard lock(mu_);
+  account(-static_cast<std::int64_t>(entries_.size()), -bytes_);
   budget_->leave(*this);
 }
 

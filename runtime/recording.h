@@ -114,7 +114,7 @@ class Recording {
 class RecordingCache {
  public:
   explicit RecordingCache(const Program& p) : program_(p) {}
-  ~RecordingCache();
+  ~RecordingCache();                               ///< while no call is in it; other caches of its budget may be in use
   /// Once, before the first get().
   void keep_within(std::shared_ptr<RecordingBudget>);
   /// Finds or makes. The pointer keeps an evicted recording alive until its replay is over.

@@ -12,6 +12,8 @@ class RecordingCache;
 /// of whichever specialization. Ages are counted in recordings made, so that a replay of what was used since the last one writes nothing.
 ///
 /// Threads: any. A cache's lock may be held where this one's is taken; with this one's held, a cache's is only tried.
+/// Caches that have joined are looked at, and recordings of theirs dropped, with this lock held: so one that is freed
+/// leaves first (Note [Who frees what] in runtime/compiled.h).
 class RecordingBudget {
  public:
   RecordingBudget(std::int64_t max_count, std::int64_t max_bytes, bool late_faults = false) : max_count(max_count), max_bytes(max_bytes), late_faults(late_faults) {}

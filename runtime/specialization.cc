@@ -21,6 +21,7 @@
 #include "runtime/profile.h"
 #include "runtime/folding.h"
 #include "runtime/joint.h"
+#include "runtime/left_trace.h"
 #include "runtime/recipe.h"
 #include "runtime/shipped_patterns.h"
 #include "runtime/told.h"
@@ -91,7 +92,7 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
 }
 
 Specialization::~Specialization() {
-  if (program.profile->on()) profile_ends(*this);
+  profile_ends(*this);
 }
 
 namespace {
@@ -119,6 +120,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
       Tracing mark;
+      const TraceStack stack(name);
       guards::ShowHints numbers;  // errors that the user's function meets name sizes, not symbols
       const CallNumbersScope calls;
       autograd::TraceTape tape;

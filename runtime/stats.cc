@@ -5,7 +5,6 @@
 
 #include "base/counters.h"
 #include "base/epochs.h"
-#include "base/fork.h"
 #include "device/host_memory.h"
 #include "jit/engine/code.h"
 #include "runtime/code_count.h"
@@ -50,31 +49,29 @@ Stats stats_of(const Compiled& c) {
   }
   std::stable_sort(s.fallbacks.begin(), s.fallbacks.end(), [](const Stats::Fallback& a, const Stats::Fallback& b) { return a.calls > b.calls; });
   s.specializations = static_cast<std::int64_t>(c.owned.size());
-  s.building = std::count_if(c.builds.begin(), c.builds.end(), [](const auto& b) { return !b->ended && b->process == fork_generation(); });
+  s.building = c.building();
   s.replaced = c.replaced;
   s.replays = c.freed.replays;
   s.recordings_made = c.freed.recordings_made;
   s.evictions = c.freed.evictions;
   s.copied_bytes = c.freed.copied_bytes;
   CodeCount code;
-  auto add = [&](const Specialization& p) {
+  auto add = [&](const Specialization& p, bool counted) {
     code.add(p);
     p.for_each_stage([&](const runtime::Program&, const runtime::RecordingCache& recordings) {
       const runtime::RecordingCache::Counts r = recordings.counts();
       s.recordings += r.live;
-      s.recordings_made += r.made;
-      s.evictions += r.evicted;
       s.recording_bytes += r.bytes;
+      if (counted) s.recordings_made += r.made, s.evictions += r.evicted;
     });
     if (p.folding) {
       const runtime::Folding::Size folded = p.folding->kept();
       s.folded_values += folded.values, s.folded_bytes += folded.bytes;
     }
-    s.replays += p.replays;
-    s.copied_bytes += p.copied_bytes;
+    if (counted) s.replays += p.replays, s.copied_bytes += p.copied_bytes;
   };
   for (const auto& p : c.owned) {
-    add(*p);
+    add(*p, true);
     std::vector<Stats::Launch> took = p->launches(p->name);
     std::move(took.begin(), took.end(), std::back_inserter(s.launches));
   }
@@ -82,7 +79,7 @@ Stats stats_of(const Compiled& c) {
   for (const Compiled::Retired& r : c.retired)
     for (const auto& p : r.made) {
       ++s.retired;
-      add(*p);
+      add(*p, r.counted);
     }
   for (const auto& p : c.owned)
     for (const passes::PatternRecord& of : p->patterns) {

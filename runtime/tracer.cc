@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "runtime/left_trace.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
 
@@ -29,33 +30,34 @@ void Tracer::note(bool now, F&& what) noexcept {
   if (!now) return;
   const bool in_function = std::exchange(in_function_, false), noting = std::exchange(noting_, true);
   try {
-    if (!noting) what(*out_.variables, in_function);
+    if (!noting) what(*out_.variables, in_function && !has_left_trace());
   } catch (const std::bad_alloc&) {
     lost_track_ = true;
   }
   in_function_ = in_function, noting_ = noting;
 }
 void Tracer::handle_read(const Tensor& from) noexcept {
-  note(in_function_, [&](VariableLog& log, bool) { log.read(from); });
+  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.read(from); });
 }
 void Tracer::handle_made(const Tensor& at, const Tensor& from) noexcept {
-  note(in_function_, [&](VariableLog& log, bool) { log.made(at, from); });
+  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.made(at, from); });
 }
 void Tracer::handle_asked(const Tensor& at) noexcept {
-  note(in_function_ && !(at.impl() && at.impl()->trace), [&](VariableLog& log, bool) { log.asked(at); });
+  const bool own = at.impl() && at.impl()->trace;
+  note(in_function_ && !own, [&](VariableLog& log, bool inside) { if (inside) log.asked(at); });
 }
 void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if (in_function_ && !regions_.empty()) [[unlikely]] try {
+  if (in_function_ && !regions_.empty() && !has_left_trace()) [[unlikely]] try {
       regions_.back()->assigned.insert(&to);
     } catch (const std::bad_alloc&) {
       lost_track_ = true;
     }
-  note(in_function_, [&](VariableLog& log, bool) { log.assigned(to, before); });
+  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.assigned(to, before); });
 }
 // Also after the function: its arguments go then, and a handle that is no more must not be touched.
 void Tracer::handle_destroyed(const Tensor& at) noexcept {
   for (const auto& region : regions_) region->assigned.erase(&at);
-  note(out_.variables != nullptr, [&](VariableLog& log, bool in_function) { log.destroyed(at, in_function); });
+  note(out_.variables != nullptr, [&](VariableLog& log, bool inside) { log.destroyed(at, inside); });
 }
 
 void Tracer::function_seen(const std::weak_ptr<const void>& owner, ObjectBytes object, const std::vector<char>& bytes) {
@@ -274,6 +276,7 @@ const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
 }
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
+  if (has_left_trace()) [[unlikely]] refuse_left_trace(std::string(c.op.name()).c_str(), c.loc);
   check_own(c);
   const bool stays = c.op.cls == graph::OpClass::Transfer;
   const bool writes = !c.op.writes.empty();

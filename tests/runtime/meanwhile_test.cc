@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "passes/registered.h"
 #include "reprise/reprise.h"
+#include "tests/runtime/log_lines.h"
 #include "tests/support/comes_true.h"
 
 namespace reprise {
@@ -217,6 +218,29 @@ TEST(Room, AnIdleSpecializationMakesRoom) {
   EXPECT_LE(s.eager_fallbacks, 700);   // of 2,000 calls with 7
   EXPECT_GE(s.eager_fallbacks, 400);
   EXPECT_EQ(s.specializations, 3);
+}
+
+// What is being built takes places, but only when it is there is it told that they are taken; and that once.
+TEST(Room, ThatItIsTakenIsToldOnce) {
+  testing::LogLines log;
+  auto f = compile([](Tensor x, int k) { return x * k; },
+                   {.name = "crowded", .max_specializations = 2, .on_miss = OnMiss::ServeMeanwhile});
+  const auto told = [&] {
+    std::string all;
+    for (const std::string& line : log.lines())
+      if (const auto at = line.find("crowded has "); at != std::string::npos)
+        all += line.substr(at, line.find(',', at) - at) + ";";
+    return all;
+  };
+  for (int k = 0; k < 24; ++k) f(ones({2}), k % 8), k % 8 == 7 ? f.wait() : void();
+  for (int round = 0; round < 3; ++round) {
+    for (int k = 0; k < 8; ++k) f(ones({2}), k);
+    f.wait();
+    EXPECT_EQ(told(), "crowded has 2 specializations;") << round;
+    f.reset();
+    for (int k = 0; k < 8; ++k) EXPECT_EQ(total(f(ones({2}), k)), 2 * k);
+    f.wait();
+  }
 }
 
 TEST(Room, BytesOfCodeAreALimit) {

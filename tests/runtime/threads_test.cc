@@ -1,10 +1,15 @@
 // One compiled function, many threads.
 #include <gtest/gtest.h>
+#include <ucontext.h>
 
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "reprise/reprise.h"
+#include "tests/support/sanitized.h"
 
 namespace reprise {
 namespace {
@@ -75,6 +80,88 @@ TEST(Threads, WritesToArgumentsOfTheirOwn) {
       if (v != static_cast<float>(id + 1)) ++wrong;
   });
   EXPECT_EQ(wrong, 0);
+}
+
+/// A function on a stack of its own, which goes on where it has left.
+class Fiber {
+ public:
+  Fiber(std::size_t bytes, std::function<void()> f) : stack_(std::make_unique<char[]>(bytes)), f_(std::move(f)) {
+    getcontext(&its_);
+    its_.uc_stack.ss_sp = stack_.get(), its_.uc_stack.ss_size = bytes, its_.uc_link = &outside_;
+    next = this;
+    makecontext(&its_, [] { next->f_(); }, 0);
+  }
+  void go_on() { swapcontext(&outside_, &its_); }
+  void leave() { swapcontext(&its_, &outside_); }
+
+ private:
+  static inline Fiber* next = nullptr;
+  std::unique_ptr<char[]> stack_;
+  std::function<void()> f_;
+  ucontext_t outside_{}, its_{};
+};
+constexpr std::size_t kSmall = std::size_t{192} << 10;
+
+double total(const Tensor& t) { return t.sum().item().to_double(); }
+std::string told(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// What the thread does meanwhile is not the function's.
+TEST(Fibers, ThatLeaveAmidATrace) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers follow no stacks of the program's making";
+  Tensor w = ones({3}), other = ones({3}), third = full({3}, 3.0);
+  Fiber* fiber = nullptr;
+  bool leaves = true;
+  auto g = compile([](Tensor x) { return x + 1; }, {.name = "g"});
+  auto f = compile([&](Tensor x) {
+    Tensor y = x * w;
+    if (leaves) fiber->leave();
+    return y + w;
+  }, {.name = "f"});
+  double got = 0;
+  Fiber of_f(kSmall, [&] { got = total(f(full({3}, 2.0))); });
+  fiber = &of_f;
+  of_f.go_on();
+  const std::string refused = told([&] { other.add_(1); });
+  EXPECT_NE(refused.find("a fiber of this thread has left f/0 while that was traced"), std::string::npos) << refused;
+  EXPECT_NE(told([&] { g(other); }).find("has left f/0"), std::string::npos);
+  other = third;  // handles are nobody's business
+  leaves = false;
+  of_f.go_on();
+  EXPECT_EQ(got, 9);
+  EXPECT_EQ(total(other), 9) << "the function has not assigned it";
+  other = ones({3});
+  EXPECT_EQ(total(f(full({3}, 4.0))), 15);
+  EXPECT_EQ(total(other), 3);
+  EXPECT_EQ(total(g(ones({2}))), 4);
+  EXPECT_EQ(f.stats().compilations, 1);
+}
+
+// A stack that is enough for the function is enough: code is made on another one.
+TEST(Fibers, AreCalledFromAndCallCompiledFunctions) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers follow no stacks of the program's making";
+  auto f = compile([](Tensor x) {
+    Tensor made;
+    Fiber generator(kSmall, [&] { made = x * 2; });  // a part of the function
+    generator.go_on();
+    return made + 1;
+  }, {.name = "generates"});
+  EXPECT_EQ(total(f(ones({4}))), 12);
+  EXPECT_EQ(total(f(ones({5}))), 15);
+  EXPECT_EQ(f.stats().replays, 2);
+  auto g = compile([](Tensor x) { return softmax(mm(x, x.t()), -1) * 2 + 1; }, {.name = "on a fiber"});
+  Tensor y;
+  Fiber caller(kSmall, [&] { y = g(ones({2, 3})); });
+  caller.go_on();
+  EXPECT_EQ(total(y), 8);
+  EXPECT_EQ(total(g(ones({4, 3}))), 24);
+  EXPECT_EQ(g.stats().replays, 2);
 }
 
 }  // namespace
