@@ -255,5 +255,24 @@ TEST(End, WhileOtherThreadsCompile) {
   }
 }
 
+// ---- profiles
+
+TEST(Probe, EndsWithProfiles) {
+  PROBE_ONLY();
+  for (const bool stays : {true, false}) {
+    auto f = compile([](Tensor x) { return exp(x).sum(); }, {.name = stays ? "profiled" : "switched off"});
+    f(ones({3}));
+    if (!stays) f.profile(false);
+    f(ones({3}));
+  }
+}
+
+TEST(Profile, OfWhatIsGoneIsPrintedAlsoIfItWasSwitchedOff) {
+  const Ended e = run_probe("EndsWithProfiles", "REPRISE_PROFILE=1");
+  EXPECT_EQ(e.status, 0) << e.text;
+  for (const char* name : {" profiled: ", " switched off: "})
+    EXPECT_NE(e.text.find(name), std::string::npos) << e.text;
+}
+
 }  // namespace
 }  // namespace reprise
