@@ -260,9 +260,13 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
   for (std::size_t i = 0; i < padded; ++i) {
     int d = m.dim() - 1 - static_cast<int>(i);
     Int before = pad[2 * i], after = pad[2 * i + 1];
-    if (std::int64_t n = 0; __builtin_add_overflow(before.hint(), after.hint(), &n) || __builtin_add_overflow(n, sizes[d].hint(), &n))
+    // Of what depends on data the numbers seen say nothing.
+    using graph::depends_on_data;
+    const bool seen = !depends_on_data(before) && !depends_on_data(after) && !depends_on_data(sizes[d]);
+    if (std::int64_t n = 0; seen && (__builtin_add_overflow(before.hint(), after.hint(), &n) ||
+                                     __builtin_add_overflow(n, sizes[d].hint(), &n)))
       fail(ErrorCode::InvalidArgument, "pad", loc, "padding ", before, " and ", after, " of dimension ", d, " of size ", sizes[d], " does not fit 63 bits");
-    if (before.hint() < -sizes[d].hint() || after.hint() < -sizes[d].hint())
+    if (seen && (before.hint() < -sizes[d].hint() || after.hint() < -sizes[d].hint()))
       fail(ErrorCode::IndexOutOfRange, "pad", loc, before, " and ", after, " take more of dimension ", d, " than its size ", sizes[d]);
     sizes[d] = sizes[d] + before + after;
     Int crop = 0;

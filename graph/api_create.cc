@@ -1,6 +1,7 @@
 // Factories and random numbers.
 #include "base/errors.h"
 #include "graph/api_args.h"
+#include "graph/data_answers.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
@@ -25,7 +26,8 @@ struct DeviceName {
 void check_made(const Ints& sizes, DType dtype, const char* op, SourceLoc loc) {
   graph::checked_dtype(dtype, op, loc);
   for (Int s : sizes)
-    if (s.hint() < 0) fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", graph::sizes_text(sizes));
+    if (graph::answered(detail::compare_lt(s, 0, loc)))
+      fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", graph::sizes_text(sizes));
   graph::check_sizes(sizes, item_size(dtype), op, loc);
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/errors.h"
+#include "graph/data_answers.h"
 #include "graph/shape_rules.h"
 #include "guards/shape_env.h"
 
@@ -117,6 +118,9 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
 }
 
 bool depends_on_data(const Int& i) { return i.is_symbolic() && i.expr()->env().of_data(i.expr()); }
+bool answered(const Bool& b) {
+  return b.is_symbolic() && b.expr()->env().of_data(b.expr()) ? b.known_true() : b.hint();
+}
 
 std::string sizes_text(const Ints& sizes) {
   std::string s = "[";

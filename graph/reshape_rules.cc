@@ -137,7 +137,7 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
   Product have, want;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     Int s = sizes[i];
-    if (is_to_infer(s, loc)) {
+    if (!depends_on_data(s) && is_to_infer(s, loc)) {
       if (hole >= 0) fail(ErrorCode::InvalidArgument, op, loc, "only one size may be -1 in ", sizes_text(sizes));
       hole = static_cast<int>(i);
       continue;
@@ -195,8 +195,10 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
   if (!all && known_contiguous(in)) return contiguous_strides(sizes);
   if (all && has_made_strides(in)) return made_strides(sizes);
   std::vector<Bool> apart;
+  // An assumption of data would be true of the rarest calls: what is not known does not hold.
   auto holds = [&](Int a, Int b, const char* why) {
-    if (same(a, b, loc, why)) return true;
+    const bool data = depends_on_data(a) || depends_on_data(b);
+    if (data ? detail::compare_eq(a, b, loc).known_true() : same(a, b, loc, why)) return true;
     apart.push_back(detail::compare_eq(a, b, loc));
     return asks && ask(apart.back(), why);
   };
@@ -208,7 +210,8 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
     return std::nullopt;
   };
   Int elements = product(in.sizes);
-  if (elements.hint() == 0 && require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
+  if (elements.hint() == 0 && !depends_on_data(elements) &&
+      require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
     bool unchanged = in.sizes.size() == sizes.size();
     for (std::size_t i = 0; unchanged && i < sizes.size(); ++i)
       unchanged = identical(in.sizes[i], sizes[i]) || (asks && ask(detail::compare_eq(in.sizes[i], sizes[i], loc), "view: no elements, sizes as they were"));

@@ -175,7 +175,7 @@ Layout expand(const ViewCtx& v) {
       continue;
     }
     Int s = v.in.sizes[i - lead], stride = v.in.strides[i - lead];
-    if (is_to_infer(t, v.c.loc) || identical(s, t)) {
+    if (identical(s, t) || (!depends_on_data(t) && is_to_infer(t, v.c.loc))) {
       out.sizes.push_back(s);
       out.strides.push_back(stride);
     } else if (is_plain(s, 1)) {

@@ -137,12 +137,13 @@ void ShapeEnv::learn_order(const Expr* e) {
     else s.lo = std::max(s.lo, -q);
     tighten(s);
   }
-  if (!said) impl_->remember_order(d);
+  if (!said) impl_->remember_order(d, of_data(e));
 }
 
-void ShapeEnv::Impl::remember_order(const Polynomial& d) {
+void ShapeEnv::Impl::remember_order(const Polynomial& d, bool data) {
   const std::uint64_t key = hash_of(d);
   for (auto [it, end] = strictest.equal_range(key); it != end; ++it) {
+    if (assumed_order[it->second] != data) continue;
     Polynomial& known = nonpositive[it->second];
     const Polynomial more = d.minus(known);
     if (!more.exact) continue;
@@ -152,6 +153,7 @@ void ShapeEnv::Impl::remember_order(const Polynomial& d) {
   }
   const auto at = static_cast<std::uint32_t>(nonpositive.size());
   nonpositive.push_back(d);
+  assumed_order.push_back(data);
   strictest.emplace(key, at);
   for (const Polynomial::Term& t : d.terms)
     if (!t.atoms.empty()) with_term[hash_of(t)].push_back(at);
@@ -200,9 +202,10 @@ void ShapeEnv::learn_equal(const Expr* e) {
     if (!out.insert(e).second) return;
     for (const Expr* a : e->args()) self(self, a, out);
   };
+  const bool data = of_data(e);
   Polynomial d = polynomial_of(l).minus(polynomial_of(r));
   if (!d.exact) {
-    if (!of_data(e) && r->is_const() && l->kind() != ExprKind::Add) substitute(l, r);
+    if (!data && r->is_const() && l->kind() != ExprKind::Add) substitute(l, r);
     return;
   }
   std::unordered_set<const Expr*> inside;  // what the atoms are made of; a symbol that stands alone is no part
@@ -214,16 +217,29 @@ void ShapeEnv::learn_equal(const Expr* e) {
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
     const Expr* s = t.atoms[0];
-    if (of_data(e) && !of_data(s)) continue;
+    if (data && !of_data(s)) continue;
     if (!inside.count(s) && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
+  }
+  // Of data also for a part that is no symbol (n / 2 == s0): no expression of the call's own is replaced.
+  for (const Polynomial::Term& t : d.terms) {
+    if (best || !data) break;
+    if (t.atoms.size() != 1 || !of_data(t.atoms[0]) || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    std::unordered_set<const Expr*> others;
+    for (const Polynomial::Term& u : d.terms)
+      if (&u != &t)
+        for (const Expr* a : u.atoms) parts(parts, a, others);
+    if (!others.count(t.atoms[0])) best = t.atoms[0], sign = t.coefficient;
   }
   if (best) {
     Polynomial value;
     for (const Polynomial::Term& t : d.terms)
       if (!(t.atoms.size() == 1 && t.atoms[0] == best)) value.add(t.atoms, value.product(t.coefficient, -sign));
     if (value.exact) substitute(best, simplify(from(value)));
-  } else if (of_data(e)) {
-    return;
+  } else if (data) {
+    // 2 * n + 1 == s0, n * m == s0: nothing to replace, but each is at most the other.
+    Polynomial negated;
+    negated.add(d, -1);
+    if (negated.exact) impl_->remember_order(d, true), impl_->remember_order(negated, true);
   } else if (r->is_const() && l->kind() != ExprKind::Add) {
     substitute(l, r);  // s0*s1 == 64, s0 % 8 == 0
   } else if (!r->is_const() && l->kind() != ExprKind::Add && r->kind() != ExprKind::Add) {

@@ -164,8 +164,9 @@ bool ShapeEnv::known_multiple(const Expr* value, const Expr* of) {
 
 // ---- order
 
-// Facts that the question being asked may still look at.
+// Facts that the question being asked may still look at, and whether it may look at assumptions.
 static thread_local int t_tries_left = 0;
+static thread_local bool t_of_data = false;
 
 bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
   if (!d.exact) return false;
@@ -206,6 +207,7 @@ bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
     const auto with = impl_->with_term.find(Impl::hash_of(t));
     if (with == impl_->with_term.end()) continue;
     for (std::size_t i = with->second.size(); i-- > 0 && t_tries_left > 0;) {
+      if (!t_of_data && impl_->assumed_order[with->second[i]]) continue;
       --t_tries_left;
       if (at_most_zero(d.minus(impl_->nonpositive[with->second[i]]), facts_left - 1)) return true;
     }
@@ -223,6 +225,7 @@ std::optional<bool> ShapeEnv::prove_order(const Expr* left, const Expr* right, s
   d.add(Monomial{}, extra);
   negated.add(Monomial{}, 1);
   negated.add(d, -1);
+  t_of_data = of_data(left) || of_data(right);
   t_tries_left = kMostTries;
   if (at_most_zero(d, kFactsInAProof)) return true;
   t_tries_left = kMostTries;

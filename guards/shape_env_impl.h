@@ -79,13 +79,14 @@ struct ShapeEnv::Impl {
 
   // What is asked of one question has a bound: facts are found by what stands in them, the latest first.
   std::vector<Polynomial> nonpositive;                     // p <= 0; of those that differ by a number, the strictest
+  std::vector<bool> assumed_order;                         // which are of data: they say nothing of the call's own numbers
   std::unordered_multimap<std::uint64_t, std::uint32_t> strictest;         // by hash_of() without the constant: which
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> with_term; // by hash_of() of a term
   std::unordered_map<const Expr*, std::vector<std::int64_t>> divides;      // value -> numbers that divide it
   SourceLoc asked;                                         // the latest line known to ask something
 
   void index_fact(const Expr* part, std::uint32_t fact);
-  void remember_order(const Polynomial&);                  // p <= 0
+  void remember_order(const Polynomial&, bool data);       // p <= 0; data: an assumption says so
 
   static std::uint64_t hash_of(const Polynomial::Term& t) {
     std::uint64_t h = hash_mix(kHashSeed, static_cast<std::uint64_t>(t.coefficient));

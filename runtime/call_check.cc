@@ -136,6 +136,7 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
   try {
     compiled(context);
   } catch (const Error& e) {
+    if (e.code() == ErrorCode::NotTraceable) throw;  // served eagerly: an assumption of data does not hold
     if (error && error->code() == e.code()) throw;
     fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: the call throws '", e.what(), "', the traced program ", error ? error->what() : "does not");
   }

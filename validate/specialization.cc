@@ -11,6 +11,7 @@
 #include "runtime/specialization.h"
 #include "runtime/validation.h"
 #include "validate/accesses.h"
+#include "validate/elements.h"
 #include "validate/prover.h"
 #include "validate/validate.h"
 
@@ -91,10 +92,14 @@ class Proof {
 
   void run() {
     with_checks([&](Prover& p) {
+      const Ask asks = [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) {
+        ask(p, std::move(what), formula, also);
+      };
       if (question_.conclusions) relied_on(p);
       s_.for_each_stage([&](const runtime::Program& program, const runtime::RecordingCache&) {
-        if (question_.accesses && !enough()) prove_accesses(p, s_, program, [&](std::string what, auto&& formula, const std::vector<FormulaPtr>& also) { ask(p, std::move(what), formula, also); });
+        if (question_.accesses && !enough()) prove_accesses(p, s_, program, asks);
       });
+      if (question_.accesses && !enough()) prove_elements(p, kernels::reads_of(env_), asks);
     });
   }
   bool implies(const Check& c) {

@@ -19,7 +19,7 @@ using Check = guards::GuardSet::Check;
 struct Question {
   std::vector<Check> checks;
   bool conclusions = true;     ///< (a): conditions taken, declared ranges, what was concluded from them
-  bool accesses = true;        ///< (b)
+  bool accesses = true;        ///< (b), (c)
   bool first = false;          ///< one failure is enough
 };
 /// What does not follow, in words; empty: it is proved. Any thread.

@@ -4,7 +4,7 @@
 
 #include "graph/view_column.h"
 #include "guards/expr.h"
-#include "guards/general.h"
+#include "kernels/launch/elements.h"
 
 namespace reprise::kernels {
 
@@ -79,17 +79,10 @@ IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to
   out.loops = map.loops;
   std::size_t lead = from.size() - to.size();
   for (std::size_t d = 0; d < to.size(); ++d) {
-    Int s = from[lead + d], t = to[d];
-    // The shape rule asked "equal?" before "is it 1?", so where the traced sizes agree a guard holds them equal, and where
-    // they do not the operand's is guarded to be 1. A plain 1 was broadcast without a question.
-    if (guards::generality().broadcasts && !identical(s, t) && !is_number(t, 1) && !detail::compare_eq(s, t, {}).known_true()) {
-      out.dims.push_back(constant_coord(0, map.loops));
-      // Either: it steps by 0 where the size is 1 (Note [General traces]).
-      if (!detail::compare_eq(t, 1, {}).known_true()) add_scaled(out.dims.back(), map.dims[lead + d], Int::min(t - 1, 1));
-      continue;
-    }
-    bool same = identical(s, t) || (!is_number(t, 1) && s.hint() == t.hint());
-    out.dims.push_back(same ? map.dims[lead + d] : constant_coord(0, map.loops));
+    const std::optional<Int> step = broadcast_step(to[d], from[lead + d]);
+    const bool either = step && !is_number(*step, 1);
+    out.dims.push_back(step && !either ? map.dims[lead + d] : constant_coord(0, map.loops));
+    if (either) add_scaled(out.dims.back(), map.dims[lead + d], *step);
   }
   return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/knobs.h"
+#include "kernels/launch/elements.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/gather.h"
 #include "kernels/plan/scatter.h"
@@ -126,6 +128,9 @@ class Emit {
       auto layout = layout_from_root(g_, v, at.layout);
       REPRISE_CHECK(layout.has_value());
       Access a = access_of(map, *layout);
+      Ints to = a.strides;
+      to.insert(to.begin(), a.offset);
+      note(ElementRead::By::Place, v, root, map, {}, at.layout, std::move(to));
       a.buffer = buffer(at.buffer, g_.meta(v).dtype);
       return b_.load(std::move(a));
     }
@@ -133,6 +138,7 @@ class Emit {
       const Node& view = g_.nodes[g_.values[v.v].node];
       auto inner = through_view(g_, view, map, u_.extents);
       REPRISE_CHECK(inner.has_value());
+      note(ElementRead::By::View, v, std::get<ValueId>(view.args[0]), map, *inner);
       map = std::move(*inner);
       v = std::get<ValueId>(view.args[0]);
     }
@@ -163,6 +169,7 @@ class Emit {
     const std::uint32_t unread = unread_operands(node.op);
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (unread >> i & 1 || !std::holds_alternative<ValueId>(node.args[i])) continue;
+      note(ElementRead::By::Broadcast, it.made, operands[next].value, map, operands[next].map);
       args[i].node = value(operands[next].value, operands[next].map);
       ++next;
     }
@@ -308,6 +315,18 @@ class Emit {
     k.in_line = k.n_parts == 1 && k.extents.size() == inside + 1 && std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
       return is_number(a.strides[inside], 0) || same_number(a.strides[parts], a.strides[inside] * k.extents[inside]);
     });
+  }
+
+  void note(ElementRead::By by, ValueId made, ValueId of, const IndexMap& at, const IndexMap& read, Layout place = {},
+            Ints to = {}) {
+    if (!knobs().validate || !g_.env) return;
+    auto forms = [](const IndexMap& m) {
+      std::vector<Ints> out;
+      for (const Coord& c : m.dims) out.emplace_back(c.coefs).insert(out.back().begin(), c.offset);
+      return out;
+    };
+    note_read(*g_.env, {by, "%" + std::to_string(of.v), g_.meta(made).layout, g_.meta(of).layout, u_.extents,
+                        forms(at), forms(read), std::move(place), std::move(to)});
   }
 
   struct Known {

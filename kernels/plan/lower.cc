@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/knobs.h"
 #include "graph/name_scopes.h"
 #include "guards/expr.h"
 #include "kernels/cpu/attention.h"
@@ -17,6 +18,7 @@
 #include "kernels/gpu/index_width.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/gpu/split_reduction.h"
+#include "kernels/launch/elements.h"
 #include "kernels/launch/launch.h"
 #include "kernels/plan/epilogue.h"
 #include "kernels/plan/fragments.h"
@@ -61,6 +63,21 @@ Operand operand_at(const Graph& g, const BufferPlan& p, ValueId v) {
   auto layout = layout_from_root(g, v, at.layout);
   REPRISE_CHECK(layout.has_value());
   return {at.buffer, g.meta(v).dtype, std::move(*layout), false};
+}
+
+/// A view that a native kernel reads, by its dimensions.
+void note_operand(const Graph& g, const BufferPlan& p, ValueId v, const Layout& seen) {
+  const ValueId root = root_of(g, v);
+  if (root == v) return;
+  const Layout& made = g.meta(v).layout;
+  ElementRead r{ElementRead::By::Place, "%" + std::to_string(v.v), made, g.meta(root).layout, made.sizes,
+                {}, {}, p.place[root.v].layout, seen.strides};
+  r.to.insert(r.to.begin(), seen.offset);
+  for (std::size_t d = 0; d < made.sizes.size(); ++d) {
+    r.at.emplace_back(made.sizes.size() + 1, Int(0));
+    r.at.back()[d + 1] = 1;
+  }
+  note_read(*g.env, std::move(r));
 }
 
 /// What a loop kernel copies: stores of what stands in memory elsewhere, by itself.
@@ -197,7 +214,10 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
     return;
   }
   std::vector<Operand> operands;
-  graph::for_each_value(node, [&](ValueId v) { operands.push_back(operand_at(g, p, v)); });
+  graph::for_each_value(node, [&](ValueId v) {
+    operands.push_back(operand_at(g, p, v));
+    if (knobs().validate && g.env) note_operand(g, p, v, operands.back().layout);
+  });
   for (ValueId r : node.results) {
     operands.push_back(operand_at(g, p, r));
     operands.back().written = true;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "tests/operators/operators_test.h"
@@ -280,6 +282,53 @@ TEST(DataSizes, EqualMasksAreOneNumber) {
   const std::string text = f.explain();
   EXPECT_NE(text.find("stage 0, 1 recordings: gives 1 number that depends on data ("), std::string::npos) << text;
   EXPECT_NE(text.find("stage 1, the last"), std::string::npos) << text;
+}
+
+/// Sizes of data that meet others in broadcasts and views, called with other numbers and sizes: as eager, errors, too.
+TEST(DataSizes, SizesThatMeetOthersAreReadAtTheirElements) {
+  using T = const Tensor&;
+  auto n = [](T z) { return z.item().to_int(); };
+  auto small = [](T z) { return check_size(z.item().to_int(), 0, 9); };
+  const std::vector<std::function<Tensor(T, T, T)>> programs = {
+      [&](T x, T z, T o) { return pad(x, {n(z), n(z)}) + o; },
+      [&](T x, T z, T o) { return o - pad(x, {n(z), n(z)}).t(); },
+      [&](T, T z, T o) { return arange(2 * n(z) + 1) + o; },
+      [&](T, T z, T o) { return arange(2 * small(z) + 1) + o; },
+      [&](T, T z, T o) { return where(arange(2 * small(z) + 1) > 1, o, o * 2.0); },
+      [&](T, T z, T o) { return (arange(2 * small(z) + 1) + o + arange(2 * small(z) + 1)).sum(); },
+      [&](T, T z, T o) { return (ones({2 * small(z) + 1, 2}) * o.unsqueeze(1)).sum(IntArrayRef{0, 1}); },
+      [&](T, T z, T o) { return o.clone().add_(arange(2 * small(z) + 1)); },
+      [&](T, T z, T o) { return arange(2 * small(z) + 1).to(kFloat32).expand_as(o).unsqueeze(0).mm(o.unsqueeze(1)); },
+      [&](T, T z, T o) { return ones({1, small(z) + 1}).mm(o.narrow(0, 0, small(z) + 1).unsqueeze(1)); },
+      [&](T, T z, T o) { return pad(o, {-n(z), n(z)}); },         // crops where n is not 0
+      [&](T, T z, T) { return zeros({2 * n(z) - 1, 2}) + 1.0; },  // may be negative
+      [&](T, T z, T) { return ones({2, n(z) + 1}).unsqueeze(0).transpose(0, -1).reshape({-1}); },
+      [&](T, T z, T) { return ones({n(z), 1}).squeeze(0) * 2.0; },  // 1 in some calls
+      [&](T, T z, T) { return ones({n(z) - 1, 3}).squeeze(0).sum(-1); },
+      [&](T, T z, T o) { return o.select(0, n(z) - 2); },
+      [&](T, T z, T o) { return o.slice(0, n(z) - 2) + 1.0; },
+  };
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    auto f = compile([&](Tensor x, Tensor z, Tensor o) { return programs[i](x, z, o); });
+    for (const auto& [number, elements] : {std::pair(1, 3), {0, 1}, {2, 5}, {0, 3}, {2, 3}, {1, 1}, {3, 7}, {1, 4}}) {
+      const Tensor x = numbers({1, 1}).to(Device::cpu()), z = full({}, number, {kInt64}), o = numbers({elements}).to(Device::cpu());
+      std::optional<Tensor> want, got;
+      try {
+        want = programs[i](x, z, o);
+      } catch (const Error&) {
+      }
+      try {
+        got = f(x, z, o);
+      } catch (const Error& e) {
+        EXPECT_FALSE(want) << i << ": " << e.what();
+      }
+      EXPECT_TRUE(want || !got) << i << ": only eager throws";
+      if (want && got) expect_same({*got}, {*want}, 0, 0);
+      if (HasFailure()) FAIL() << "program " << i << ", number " << number << ", " << elements << " elements";
+    }
+    EXPECT_EQ(fallbacks(f.stats(), "replay_throws") + fallbacks(f.stats(), "throws"), 0) << i;
+    EXPECT_GE(f.stats().replays, i < 10 ? 2 : 0) << i << ": " << f.stats().last_fallback_reason;
+  }
 }
 
 TEST(DataSizes, RefuseWhatDoesNotFit) {
