@@ -15,6 +15,7 @@
 #include "base/log_channels.h"
 #include "base/nearest.h"
 #include "base/shown.h"
+#include "base/warning.h"
 #include "reprise/stats.h"
 
 namespace reprise::log {
@@ -210,3 +211,7 @@ void set_test_sink(void (*sink)(std::string_view json_line)) {
 }
 
 }  // namespace reprise::log
+
+namespace reprise {
+void warning(std::string_view text) { log::warn(text); }
+}  // namespace reprise

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/errors.h"
+#include "base/log.h"
 #include "base/timeline.h"
 #include "device/late_faults.h"
 #include "graph/interpreter.h"
@@ -33,6 +34,15 @@ void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::strin
   try {
     note_miss(outputs, *c.callback, {.kind = Miss::Kind::ServedEagerly, .function = c.options.name, .reason = reason, .fallback = bail_name(bail)});
   } catch (const std::bad_alloc&) {  // then it is not told
+  }
+}
+
+/// A line in the log, once for each reason in a row.
+void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcept {
+  if (reason == c.last_fallback_reason || !log::on(log::Channel::Recompiles)) return;
+  try {
+    log::event(log::Event::not_traceable, c.options.name, "a call was served eagerly: " + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
+  } catch (const std::exception&) {  // then it is not told
   }
 }
 
@@ -76,6 +86,7 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   const bool catches = errors_made() != errors;
   const Bail bail = e.code() == ErrorCode::NotTraceable ? bail_of(e) : catches ? Bail::catches_error : Bail::replay_throws;
   c.count_fallback(bail);
+  tell_eager(c, bail, catches && bail == Bail::catches_error ? caught : alone);
   c.last_fallback_reason.swap(catches && bail == Bail::catches_error ? caught : alone);
   note_eager(c, outputs, bail, c.last_fallback_reason);
 }

@@ -41,6 +41,7 @@ bool holds(const Value& v) {
 }
 
 void turn(Call& c, std::int64_t i) {
+  c.spend(1);
   if (i >= kMostTraced && reprise::detail::around().tracer)
     fail(ErrorCode::NotTraceable, c.op(), {}, "turns more than ", kMostTraced, " times: a trace holds each turn");
 }

@@ -173,10 +173,15 @@ void average_pool(Call& c) {
   if (w.symmetric() && fits_kernel(w) && w.dilations == List(static_cast<std::size_t>(w.dims), 1) && !w.ceil) return c.give(averages(x, w, with_pads));
   const std::vector<Int> after = plus(w.after, up_to_whole(w, x));
   const Tensor sums = window_sums(padded(x, w.before, after, 0), w);
-  if (!with_pads) return c.give(sums / window_sums(padded(ones_like(x), w.before, after, 0), w));
-  std::int64_t whole = 1;
-  for (std::int64_t k : w.kernel) whole *= k;
-  c.give(sums / whole);
+  if (with_pads && !w.ceil) {
+    std::int64_t whole = 1;
+    for (std::int64_t k : w.kernel) whole *= k;
+    return c.give(sums / whole);
+  }
+  // Pads count where that is asked for; what ceil_mode adds behind them never does.
+  const std::vector<Int> none(w.before.size(), Int(0));
+  const Tensor image = with_pads ? padded(padded(ones_like(x), w.before, w.after, 1), none, up_to_whole(w, x), 0) : padded(ones_like(x), w.before, after, 0);
+  c.give(sums / window_sums(image, w));
 }
 void lp_pool(Call& c) {
   const Tensor x = c.x(0);

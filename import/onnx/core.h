@@ -51,10 +51,22 @@ struct Graph;
 struct Node;
 struct Program;
 
+/// Bounds one call of a model: nodes that run, and turns of loops.
+struct Budget {
+  std::int64_t most = 0, left = 0;
+  void spend(std::int64_t steps) {
+    if ((left -= steps) < 0) exceeded();
+  }
+
+ private:
+  [[noreturn]] void exceeded() const;
+};
+
 /// Values of one run, by slot. Graphs inside others share it.
 struct Frame {
   const Program& program;
   std::vector<Value> values;
+  Budget* budget = nullptr;  ///< null: while a model is loaded
   const Node* caller = nullptr;  ///< of a function's body: the node that calls it
   const Frame* outer = nullptr;
   const Value& at(int slot) const;
@@ -97,6 +109,9 @@ class Call {
   const Graph* graph(std::string_view name) const;
 
   void give(Value v, int output = 0);
+  void spend(std::int64_t steps) {
+    if (frame_.budget) frame_.budget->spend(steps);
+  }
 
  private:
   const Attribute* typed(std::string_view name, Attribute::Kind) const;
@@ -115,7 +130,7 @@ struct Row {
   bool moves = false;                           ///< its result has the input's elements, so that of constants it is computed when the model is loaded
   const char* domain = "";
 };
-inline constexpr int kNewest = 22;
+inline constexpr int kNewest = 26;
 /// The row for a version; null where there is none. With `any` set, whether there is one for another version.
 const Row* find_row(std::string_view domain, std::string_view op, std::int64_t version, bool* any = nullptr);
 std::vector<std::string> operator_names();  ///< sorted, each once
@@ -177,6 +192,11 @@ std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
 inline int axis_of(const Call& c, std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) c.bad("axis ", axis, " of a tensor of ", rank, " dimensions");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+/// The attribute `axis` from which on dimensions are one: the rank itself is allowed, and a negative one counts from the last dimension.
+inline int flattened_from(const Call& c, int rank) {
+  const std::int64_t axis = c.i("axis", 1);
+  return axis_of(c, axis, axis < 0 ? rank : rank + 1);
 }
 inline Ints sizes_of(const std::vector<Int>& v) { return Ints(v.data(), v.data() + v.size()); }
 /// Axes as an attribute up to a version and as an input since; none: all.

@@ -78,8 +78,11 @@ class Decoder {
   template <class List>
   std::map<std::string, std::int64_t> opsets(const List& list) {
     std::map<std::string, std::int64_t> made;
-    for (const wire::OperatorSet& o : list)
-      if (!made.emplace(domain(o.domain()), o.version()).second) source_.bad("the operator set '" + shown(o.domain()) + "' is named twice");
+    for (const wire::OperatorSet& o : list) {
+      const auto [at, is_new] = made.emplace(domain(o.domain()), o.version());
+      if (!is_new && at->second != o.version())
+        source_.bad("the operator set '" + shown(o.domain()) + "' is named twice, as " + std::to_string(at->second) + " and " + std::to_string(o.version()));
+    }
     return made;
   }
 
@@ -184,7 +187,8 @@ class Decoder {
     made.has_shape = type->tensor_type().has_shape() && made.kind == ValueInfo::Kind::Tensor;
     if (!made.has_shape) return made;
     for (const wire::Shape::Dimension& d : type->tensor_type().shape().dim()) {
-      if (d.has_dim_value() && d.dim_value() < 0) source_.bad("'" + shown(made.name) + "' has a dimension of size " + std::to_string(d.dim_value()));
+      // -1 is what Paddle writes for a dynamic one.
+      if (d.has_dim_value() && d.dim_value() < -1) source_.bad("'" + shown(made.name) + "' has a dimension of size " + std::to_string(d.dim_value()));
       made.dims.push_back({d.dim_param(), d.has_dim_value() ? d.dim_value() : -1});
     }
     if (made.dims.size() > kMaxRank) source_.bad("'" + shown(made.name) + "' has " + std::to_string(made.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");

@@ -127,6 +127,11 @@ void is_inf(Call& c) {
   const bool negative = c.i("detect_negative", 1) != 0, positive = c.i("detect_positive", 1) != 0;
   c.give(negative && positive ? isinf(x) : negative ? isneginf(x) : positive ? isposinf(x) : zeros_like(x, {.dtype = kBool}));
 }
+/// NaN keeps its sign unknown: it stays NaN.
+void sign_of(Call& c) {
+  const Tensor x = c.x(0);
+  c.give(is_floating(x.dtype()) ? where(isnan(x), x, sign(x)) : sign(x));
+}
 void where_of(Call& c) { c.give(where(c.x(0), c.x(1), c.x(2))); }
 void identity(Call& c) { c.give(c.value(0)); }
 void constant(Call& c) {
@@ -207,7 +212,7 @@ constexpr Row kRows[] = {
     {"Selu", 1, 0, selu_of},
     {"Shrink", 9, 0, shrink},
     {"Sigmoid", 1, 0, unary<sigmoid>},
-    {"Sign", 9, 0, unary<sign>},
+    {"Sign", 9, 0, sign_of},
     {"Sin", 7, 0, unary<sin>},
     {"Sinh", 9, 0, unary<sinh>},
     {"Softplus", 1, 0, softplus_of},

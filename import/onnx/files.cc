@@ -1,7 +1,9 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 
 #include "base/errors.h"
@@ -48,6 +50,25 @@ struct ExternalFiles::Mapped {
   }
 };
 
+namespace {
+/// Without links; none where there is no such file.
+std::optional<std::string> real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? std::optional<std::string>(real.get()) : std::nullopt;
+}
+/// In the folder where the model was named, or in the one that its own link leads to: caches name all files of a model by links into one folder.
+bool lies_in_folder(const std::string& real, const Source& source) {
+  const auto inside = [&](std::optional<std::string> folder) {
+    if (!folder) return false;
+    if (!folder->ends_with('/')) folder->push_back('/');
+    return real.starts_with(*folder);
+  };
+  if (inside(real_path(source.folder))) return true;
+  const std::optional<std::string> model = real_path(source.path);
+  return model && inside(model->substr(0, model->rfind('/')));
+}
+}  // namespace
+
 std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::string& who, const std::string& location, std::int64_t offset, std::int64_t length) {
   if (location.empty()) source_.bad(who + " lies outside of the model, and no location says where");
   if (source_.folder.empty()) source_.bad(who + " lies in '" + shown(location) + "': a model that is given as bytes has no folder to look in");
@@ -63,7 +84,10 @@ std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::st
   if (!file) {
     const std::string path = source_.folder + "/" + location;
     std::string why;
-    const files::File opened = files::open_to_read(path, why);
+    const std::optional<std::string> real = real_path(path);
+    if (!real) source_.bad(who + ": cannot open its data, '" + shown(path) + "': " + std::strerror(errno), ErrorCode::Io);
+    if (!lies_in_folder(*real, source_)) source_.bad(who + ": its data lie in '" + shown(location) + "', a link that leads outside of the model's folder, to '" + shown(*real) + "'");
+    const files::File opened = files::open_to_read(*real, why);
     if (!opened) source_.bad(who + ": cannot open its data, '" + shown(path) + "': " + why, ErrorCode::Io);
     auto mapped = std::make_shared<Mapped>();
     const std::int64_t size = files::size_of(opened);

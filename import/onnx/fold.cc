@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace reprise::onnx {
 
@@ -158,30 +159,75 @@ bool identity(Call& c) {
   return true;
 }
 
-// ---- shapes. Lists have one dimension, single numbers none; of more, what is easy.
+// ---- shapes: elements move, of any rank
+
+namespace {
+using Dims = std::vector<std::int64_t>;
+
+/// Row-major steps of `dims`.
+Dims steps_of(const Dims& dims) {
+  Dims steps(dims.size(), 1);
+  for (std::size_t d = dims.size(); d-- > 1;) steps[d - 1] = steps[d] * dims[d];
+  return steps;
+}
+/// The elements of `a` at `first` + the sum of index * step, row by row. False where there are too many.
+bool strided(Call& c, const Numbers& a, const Dims& dims, std::int64_t first, const Dims& steps, int output = 0) {
+  if (!small(dims)) return false;
+  Numbers made{.dtype = a.dtype, .dims = dims};
+  for (std::int64_t i = 0, n = count(dims); i < n; ++i) {
+    std::int64_t rest = i, at = first;
+    for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d]) at += rest % dims[d] * steps[d];
+    made.values.push_back(a.values[static_cast<std::size_t>(at)]);
+  }
+  c.give(std::move(made), output);
+  return true;
+}
+std::int64_t from_front(std::int64_t i, std::int64_t n, const char* op) {
+  if (i < -n || i >= n) fail(ErrorCode::IndexOutOfRange, op, {}, "index ", i, " of ", n, " elements");
+  return i < 0 ? i + n : i;
+}
+}  // namespace
 
 bool gather(Call& c) {
   const auto a = c.numbers(0), index = c.numbers(1);
-  if (a->dims.size() != 1 || !plain(c, 1)) return false;
-  Numbers made{.dtype = a->dtype, .dims = index->dims};
-  const std::int64_t n = a->dims[0];
-  for (const Scalar& s : index->values) {
-    std::int64_t i = s.to_int().value();
-    if (i < -n || i >= n) fail(ErrorCode::IndexOutOfRange, "Gather", {}, "index ", i, " of ", n, " elements");
-    made.values.push_back(a->values[static_cast<std::size_t>(i < 0 ? i + n : i)]);
-  }
+  if (a->dims.empty() || !plain(c, 1)) return false;
+  const std::size_t axis = static_cast<std::size_t>(axis_of(c, c.i("axis", 0), static_cast<int>(a->dims.size())));
+  const std::int64_t n = a->dims[axis], row = steps_of(a->dims)[axis];
+  Numbers made{.dtype = a->dtype, .dims = Dims(a->dims.begin(), a->dims.begin() + static_cast<std::ptrdiff_t>(axis))};
+  const std::int64_t before = count(made.dims);
+  made.dims.insert(made.dims.end(), index->dims.begin(), index->dims.end());
+  made.dims.insert(made.dims.end(), a->dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, a->dims.end());
+  if (!small(made.dims)) return false;
+  for (std::int64_t b = 0; b < before; ++b)
+    for (const Scalar& s : index->values) {
+      const auto from = a->values.begin() + (b * n + from_front(s.to_int().value(), n, "Gather")) * row;
+      made.values.insert(made.values.end(), from, from + row);
+    }
   c.give(std::move(made));
   return true;
 }
 bool concat(Call& c) {
-  Numbers made{.dtype = c.numbers(0)->dtype, .dims = {0}};
+  if (c.inputs() == 0) return false;
+  const Dims first = c.numbers(0)->dims;
+  if (first.empty()) return false;
+  const std::size_t axis = static_cast<std::size_t>(axis_of(c, c.i("axis", 1), static_cast<int>(first.size())));
+  Numbers made{.dtype = c.numbers(0)->dtype, .dims = first};
+  made.dims[axis] = 0;
   for (int i = 0; i < c.inputs(); ++i) {
-    const auto a = c.numbers(i);
-    if (a->dims.size() != 1) return false;
-    made.values.insert(made.values.end(), a->values.begin(), a->values.end());
+    Dims dims = c.numbers(i)->dims;
+    if (dims.size() != first.size()) return false;
+    made.dims[axis] += std::exchange(dims[axis], first[axis]);
+    if (dims != first) return false;
   }
-  made.dims[0] = static_cast<std::int64_t>(made.values.size());
   if (!small(made.dims)) return false;
+  std::int64_t before = 1;
+  for (std::size_t d = 0; d < axis; ++d) before *= first[d];
+  for (std::int64_t b = 0; b < before; ++b)
+    for (int i = 0; i < c.inputs(); ++i) {
+      const auto part = c.numbers(i);
+      const std::int64_t each = static_cast<std::int64_t>(part->values.size()) / before;
+      made.values.insert(made.values.end(), part->values.begin() + b * each, part->values.begin() + (b + 1) * each);
+    }
   c.give(std::move(made));
   return true;
 }
@@ -192,7 +238,7 @@ bool reshaped(Call& c) {
   const std::string_view op = c.op();
   const int rank = static_cast<int>(a->dims.size());
   if (op == "Reshape") {
-    made.dims = c.constants(1);
+    made.dims = c.version() < 5 ? c.list("shape", Dims()) : c.constants(1);
     std::int64_t known = 1, rest = -1;
     for (std::size_t i = 0; i < made.dims.size(); ++i) {
       if (made.dims[i] == 0 && c.i("allowzero", 0) == 0 && i < a->dims.size()) made.dims[i] = a->dims[i];
@@ -226,6 +272,9 @@ bool reshaped(Call& c) {
       if (axes ? !drop[i] : a->dims[i] != 1) made.dims.push_back(a->dims[i]);
       else if (a->dims[i] != 1) return false;
     }
+  } else if (op == "Flatten") {
+    const std::ptrdiff_t at = flattened_from(c, rank);
+    made.dims = {count(Dims(a->dims.begin(), a->dims.begin() + at)), count(Dims(a->dims.begin() + at, a->dims.end()))};
   } else {
     return false;
   }
@@ -234,48 +283,66 @@ bool reshaped(Call& c) {
 }
 bool slice(Call& c) {
   const auto a = c.numbers(0);
-  if (a->dims.size() != 1 || c.version() < 10 || !plain(c, 1)) return false;
-  const std::vector<std::int64_t> starts = c.constants(1), ends = c.constants(2), axes = c.has(3) ? c.constants(3) : std::vector<std::int64_t>{0},
-                                  steps = c.has(4) ? c.constants(4) : std::vector<std::int64_t>{1};
-  if (starts.size() != 1 || ends.size() != 1 || axes.size() != 1 || steps.size() != 1 || steps[0] == 0) return false;
-  axis_of(c, axes[0], 1);
-  const std::int64_t n = a->dims[0], step = steps[0];
-  const auto clamped = [&](std::int64_t v) {
-    if (v < 0) v = v < -n ? -1 : v + n;
-    else if (v == 0 && n == 0) v = 0;
-    return step > 0 ? std::clamp<std::int64_t>(v, 0, n) : std::clamp<std::int64_t>(v, -1, n - 1);
-  };
-  std::int64_t at = step < 0 && starts[0] < -n ? -1 : clamped(starts[0]);
-  const std::int64_t end = clamped(ends[0]);
-  Numbers made{.dtype = a->dtype, .dims = {0}};
-  for (; step > 0 ? at < end : at > end; at += step) {
-    made.values.push_back(a->values[static_cast<std::size_t>(at)]);
-    if (std::abs(step) > n) break;
+  if (!plain(c, 1)) return false;
+  const bool by_inputs = c.version() >= 10;
+  const Dims starts = by_inputs ? c.constants(1) : c.list("starts", Dims()), ends = by_inputs ? c.constants(2) : c.list("ends", Dims());
+  Dims axes = !by_inputs ? c.list("axes", Dims()) : c.has(3) ? c.constants(3) : Dims(), strides = by_inputs && c.has(4) ? c.constants(4) : Dims(starts.size(), 1);
+  if (axes.empty())
+    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (ends.size() != starts.size() || axes.size() != starts.size() || strides.size() != starts.size()) return false;
+  Dims dims = a->dims, steps = steps_of(dims);
+  std::vector<bool> cut(dims.size());
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t d = static_cast<std::size_t>(axis_of(c, axes[i], static_cast<int>(dims.size())));
+    const std::int64_t n = a->dims[d], low = strides[i] > 0 ? 0 : -1, high = strides[i] > 0 ? n : n - 1;
+    if (strides[i] == 0 || cut[d]) return false;
+    cut[d] = true;
+    const auto bound = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? (v < -n ? -1 : v + n) : v, low, std::max(low, high)); };
+    const std::int64_t from = bound(starts[i]), to = bound(ends[i]), step = std::clamp<std::int64_t>(strides[i], -n - 1, n + 1);
+    dims[d] = step > 0 ? std::max<std::int64_t>((to - from + step - 1) / step, 0) : std::max<std::int64_t>((from - to - step - 1) / -step, 0);
+    first += from * steps[d];
+    steps[d] *= step;
   }
-  made.dims[0] = static_cast<std::int64_t>(made.values.size());
-  c.give(std::move(made));
-  return true;
+  return strided(c, *a, dims, first, steps);
 }
 bool split(Call& c) {
   const auto a = c.numbers(0);
-  if (a->dims.size() != 1 || !plain(c, 1)) return false;
-  std::vector<std::int64_t> parts = c.version() >= 13 ? (c.has(1) ? c.constants(1) : std::vector<std::int64_t>()) : c.list("split", std::vector<std::int64_t>());
-  const std::int64_t n = a->dims[0], outputs = c.outputs();
+  if (a->dims.empty() || !plain(c, 1)) return false;
+  const std::size_t axis = static_cast<std::size_t>(axis_of(c, c.i("axis", 0), static_cast<int>(a->dims.size())));
+  Dims parts = c.version() >= 13 ? (c.has(1) ? c.constants(1) : Dims()) : c.list("split", Dims());
+  const std::int64_t n = a->dims[axis], outputs = c.outputs();
   if (parts.empty())
     for (std::int64_t i = 0, each = (n + outputs - 1) / outputs; i < outputs; ++i) parts.push_back(std::clamp<std::int64_t>(n - i * each, 0, each));
   std::int64_t at = 0;
   for (std::int64_t p : parts) at = p < 0 || p > n - at ? n + 1 : at + p;
   if (at != n || static_cast<std::int64_t>(parts.size()) != outputs) return false;
+  const Dims steps = steps_of(a->dims);
   at = 0;
   for (std::size_t i = 0; i < parts.size(); at += parts[i++]) {
-    Numbers made{.dtype = a->dtype, .dims = {parts[i]}, .values = List(a->values.begin() + at, a->values.begin() + at + parts[i])};
-    c.give(std::move(made), static_cast<int>(i));
+    Dims dims = a->dims;
+    dims[axis] = parts[i];
+    if (!strided(c, *a, dims, at * steps[axis], steps, static_cast<int>(i))) return false;
   }
   return true;
 }
 bool transpose(Call& c) {
-  if (c.numbers(0)->dims.size() > 1) return false;
-  return identity(c);
+  const auto a = c.numbers(0);
+  const std::size_t rank = a->dims.size();
+  Dims order = c.list("perm", Dims());
+  if (order.empty())
+    for (std::size_t d = rank; d-- > 0;) order.push_back(static_cast<std::int64_t>(d));
+  if (order.size() != rank) return false;
+  const Dims from = steps_of(a->dims);
+  Dims dims, steps;
+  std::vector<bool> seen(rank);
+  for (std::int64_t d : order) {
+    const std::size_t i = static_cast<std::size_t>(axis_of(c, d, static_cast<int>(rank)));
+    if (seen[i]) return false;
+    seen[i] = true;
+    dims.push_back(a->dims[i]), steps.push_back(from[i]);
+  }
+  return strided(c, *a, dims, 0, steps);
 }
 bool expand(Call& c) {
   if (!plain(c, 1)) return false;
@@ -287,13 +354,44 @@ bool expand(Call& c) {
   return true;
 }
 bool tile(Call& c) {
-  if (!plain(c, 1)) return false;
+  if (c.version() < 6 || !plain(c, 1)) return false;
   const auto a = c.numbers(0);
-  const std::vector<std::int64_t> repeats = c.constants(1);
-  if (a->dims.size() != 1 || repeats.size() != 1 || repeats[0] < 0) return false;
-  Numbers made{.dtype = a->dtype, .dims = {0}};
-  if (__builtin_mul_overflow(a->dims[0], repeats[0], &made.dims[0]) || !small(made.dims)) return false;
-  for (std::int64_t i = 0; i < repeats[0] && !a->values.empty(); ++i) made.values.insert(made.values.end(), a->values.begin(), a->values.end());
+  const Dims repeats = c.constants(1);
+  if (repeats.size() != a->dims.size()) return false;
+  Numbers made{.dtype = a->dtype, .dims = a->dims};
+  for (std::size_t d = 0; d < repeats.size(); ++d)
+    if (repeats[d] < 0 || __builtin_mul_overflow(made.dims[d], repeats[d], &made.dims[d])) return false;
+  if (!small(made.dims)) return false;
+  const Dims steps = steps_of(a->dims);
+  for (std::int64_t i = 0, n = count(made.dims); i < n; ++i) {
+    std::int64_t rest = i, at = 0;
+    for (std::size_t d = made.dims.size(); d-- > 0; rest /= made.dims[d]) at += rest % made.dims[d] % a->dims[d] * steps[d];
+    made.values.push_back(a->values[static_cast<std::size_t>(at)]);
+  }
+  c.give(std::move(made));
+  return true;
+}
+/// Elements, or rows of them, of `data` replaced at places.
+bool scatter_nd(Call& c) {
+  Numbers made = *c.numbers(0);
+  const auto at = c.numbers(1), updates = c.numbers(2);
+  for (const Scalar& s : at->values)
+    if (s.is_symbolic()) return false;
+  if (at->dims.empty() || c.s("reduction", "none") != "none" || updates->dtype != made.dtype) return false;
+  const std::size_t depth = static_cast<std::size_t>(at->dims.back());
+  if (depth < 1 || depth > made.dims.size()) return false;
+  Dims wanted(at->dims.begin(), at->dims.end() - 1);
+  const std::int64_t places = count(wanted);
+  wanted.insert(wanted.end(), made.dims.begin() + static_cast<std::ptrdiff_t>(depth), made.dims.end());
+  if (updates->dims != wanted) return false;
+  const Dims steps = steps_of(made.dims);
+  const std::int64_t row = steps[depth - 1];
+  for (std::int64_t p = 0; p < places; ++p) {
+    std::int64_t to = 0;
+    for (std::size_t d = 0; d < depth; ++d)
+      to += from_front(at->values[static_cast<std::size_t>(p) * depth + d].to_int().value(), made.dims[d], "ScatterND") * steps[d];
+    std::copy_n(updates->values.begin() + p * row, row, made.values.begin() + to);
+  }
   c.give(std::move(made));
   return true;
 }
@@ -334,11 +432,30 @@ namespace {
 template <class F>
 bool reduce(Call& c, const Scalar& first, F&& f) {
   const auto a = c.numbers(0);
-  const std::optional<std::vector<std::int64_t>> axes = axes_of(c, 1, std::string_view(c.op()) == "ReduceSum" ? 13 : 18);
-  if (a->dims.size() > 1 || (axes && axes->size() > 1) || c.i("noop_with_empty_axes", 0) != 0) return false;
-  const bool keep = c.i("keepdims", 1) != 0;
-  Numbers made{.dtype = a->dtype, .dims = keep ? std::vector<std::int64_t>(a->dims.size(), 1) : std::vector<std::int64_t>(), .values = {first}};
-  for (std::size_t i = 0; i < a->values.size(); ++i) made.values[0] = i == 0 && first.is_float() != a->values[0].is_float() ? a->values[0] : converted(f(made.values[0], a->values[i]), a->dtype);
+  if (!plain(c, 1)) return false;
+  const std::optional<Dims> axes = axes_of(c, 1, std::string_view(c.op()) == "ReduceSum" ? 13 : 18);
+  const bool all = !axes || axes->empty(), keep = c.i("keepdims", 1) != 0;
+  if (all && c.i("noop_with_empty_axes", 0) != 0) return identity(c);
+  std::vector<bool> gone(a->dims.size(), all);
+  if (!all)
+    for (std::int64_t axis : *axes) gone[static_cast<std::size_t>(axis_of(c, axis, static_cast<int>(gone.size())))] = true;
+  Numbers made{.dtype = a->dtype};
+  Dims steps(gone.size(), 0);  // of the result
+  std::int64_t results = 1;
+  for (std::size_t d = gone.size(); d-- > 0;)
+    if (!gone[d]) steps[d] = results, results *= a->dims[d];
+  for (std::size_t d = 0; d < gone.size(); ++d)
+    if (!gone[d] || keep) made.dims.push_back(gone[d] ? 1 : a->dims[d]);
+  if (!small(made.dims)) return false;
+  std::vector<bool> begun(static_cast<std::size_t>(results));
+  made.values.assign(static_cast<std::size_t>(results), converted(first, a->dtype));
+  for (std::size_t i = 0; i < a->values.size(); ++i) {
+    std::int64_t rest = static_cast<std::int64_t>(i), to = 0;
+    for (std::size_t d = gone.size(); d-- > 0; rest /= a->dims[d]) to += rest % a->dims[d] * steps[d];
+    const std::size_t r = static_cast<std::size_t>(to);
+    made.values[r] = begun[r] ? converted(f(made.values[r], a->values[i]), a->dtype) : a->values[i];
+    begun[r] = true;
+  }
   c.give(std::move(made));
   return true;
 }

@@ -37,6 +37,7 @@ bool split(Call&);
 bool transpose(Call&);
 bool expand(Call&);
 bool tile(Call&);
+bool scatter_nd(Call&);
 bool range(Call&);
 bool constant_of_shape(Call&);
 bool reduce_prod(Call&);

@@ -103,7 +103,7 @@ constexpr Row kRows[] = {
     {"ReverseSequence", 10, 0, reverse_sequence},
     {"Scatter", 9, 10, scatter_elements},
     {"ScatterElements", 11, 0, scatter_elements},
-    {"ScatterND", 11, 0, scatter_nd},
+    {"ScatterND", 11, 0, scatter_nd, 0, fold::scatter_nd},
 };
 
 }  // namespace

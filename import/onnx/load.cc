@@ -2,6 +2,7 @@
 
 #include "base/nearest.h"
 #include "base/shown.h"
+#include "base/warning.h"
 #include "import/onnx/plan.h"
 #include "reprise/onnx.h"
 #include "reprise/parameter.h"
@@ -10,6 +11,7 @@ namespace reprise::onnx {
 
 struct detail::Program {
   onnx::Program run{};
+  std::int64_t max_steps = 0;
   std::vector<Port> inputs{}, outputs{};
 };
 
@@ -35,9 +37,14 @@ void freeze_constants(const Program& p) {
 std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& source, const LoadOptions& options) {
   for (const auto& [name, t] : options.constants)
     if (!t.defined()) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "the constant '", shown(name), "' is undefined");
+  if (options.max_steps < 1) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "max_steps is ", options.max_steps, "; wanted 1 or more");
   Plan plan = make_plan(data, source, options.constants);
+  if (const auto set = data.opsets.find(""); set != data.opsets.end() && set->second > kNewest)
+    warning("onnx::load: " + (source.path.empty() ? std::string("a model") : "'" + shown(source.path) + "'") + " is of operator set " +
+            std::to_string(set->second) + "; the newest that is known is " + std::to_string(kNewest) + ", and its operators are run as that has them");
   freeze_constants(plan.program);
   auto program = std::make_shared<detail::Program>();
+  program->max_steps = options.max_steps;
   std::size_t next = 0;
   for (const ValueInfo& v : data.graph.inputs) {
     if (const auto given = options.constants.find(v.name); given != options.constants.end()) {
@@ -72,7 +79,7 @@ Value admitted(const Argument& a, const Port& p) {
     Numbers n{.dtype = p.dtype, .dims = a.dims, .values = *a.values};
     std::int64_t count = 1;
     for (std::int64_t d : a.dims) count *= d;
-    if (count != static_cast<std::int64_t>(n.values.size()) || a.dims.size() > 2) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, name, " is given ", n.values.size(), " numbers, whose sizes say ", count);
+    if (count != static_cast<std::int64_t>(n.values.size()) || a.dims.size() > kMaxRank) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, name, " is given ", n.values.size(), " numbers, whose sizes say ", count);
     for (Scalar& s : n.values) s = converted(s, p.dtype);
     return n;
   }
@@ -123,7 +130,8 @@ Argument Argument::numbers_of(const Tensor& t) {
 std::vector<Tensor> Model::operator()(const std::vector<Argument>& inputs) const {
   const detail::Program& p = loaded(program_);
   if (inputs.size() != p.inputs.size()) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "takes ", p.inputs.size(), " inputs, and is given ", inputs.size());
-  Frame frame{.program = p.run, .values = std::vector<Value>(p.run.constants.size())};
+  Budget budget{p.max_steps, p.max_steps};
+  Frame frame{.program = p.run, .values = std::vector<Value>(p.run.constants.size()), .budget = &budget};
   for (std::size_t i = 0; i < inputs.size(); ++i) frame.values[static_cast<std::size_t>(p.run.graph.in[i])] = admitted(inputs[i], p.inputs[i]);
   run_graph(p.run.graph, frame);
   std::vector<Tensor> results;

@@ -184,7 +184,6 @@ class Planner {
     if (set == opsets_->end()) return missing(data, node, 0, "of a domain that the model does not import");
     node.version = set->second;
     bool any = false;
-    if (data.domain.empty() && set->second > kNewest) return missing(data, node, set->second, "operator sets up to " + std::to_string(kNewest) + " are supported");
     node.row = find_row(data.domain, data.op, set->second, &any);
     if (!node.row) missing(data, node, set->second, any ? "of other versions is supported" : "");
   }
@@ -242,7 +241,6 @@ class Planner {
   /// Of constants alone: computed now, where it takes no more memory than they do. (What cannot be computed says so when it is run.)
   bool folded(const Node& node) {
     if (!node.row || !node.graphs.empty() || node.in.empty()) return false;
-    Frame frame{.program = plan_.program, .values = {}};
     bool all = true, numbers = true, referring = false;
     for (int s : node.in) {
       if (s < 0) continue;
@@ -251,7 +249,17 @@ class Planner {
     }
     for (const Attribute& a : node.data.attributes) referring |= !a.of_caller.empty();
     if (!all || referring || !(node.row->moves || (node.row->fold && numbers))) return false;
-    frame.values.resize(plan_.program.constants.size());
+    // One room for all nodes: a new one for each would take time by the square of their number.
+    Frame frame{.program = plan_.program, .values = std::move(room_)};
+    if (frame.values.size() < plan_.program.constants.size()) frame.values.resize(plan_.program.constants.size());
+    const bool made = fold_into(node, frame, numbers);
+    for (int s : node.out)
+      if (s >= 0) frame.values[static_cast<std::size_t>(s)] = {};
+    room_ = std::move(frame.values);
+    return made;
+  }
+  /// Runs the node; its results become constants. False where it cannot be computed now.
+  bool fold_into(const Node& node, Frame& frame, bool numbers) {
     try {
       Call call(node, frame);
       if (!(node.row->fold && numbers && node.row->fold(call))) {
@@ -333,6 +341,7 @@ class Planner {
   std::map<std::string, FunctionData*> by_name_{};
   std::map<std::string, std::shared_ptr<Function>> made_{};
   std::vector<std::shared_ptr<Function>> functions_{};
+  std::vector<Value> room_{};  ///< all empty between two nodes that are folded
   int functions_deep_ = 0;
 };
 

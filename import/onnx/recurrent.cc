@@ -1,6 +1,7 @@
 // Recurrent networks, turn by turn: a trace holds each, so that the number of turns is a guard of what was compiled.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "import/onnx/core.h"
 #include "reprise/compile.h"
@@ -17,27 +18,54 @@ struct Network {
   Tensor mask;        ///< [turns, batch, 1]: is this turn one of the sequence? undefined: of all
   bool masked = false;
   double clip = 0;
-  std::vector<std::string> activations;
-  std::vector<double> alphas, betas;
+  struct Activation {
+    std::string name;  ///< in lower case
+    double alpha = 0, beta = 0;
+  };
+  std::vector<Activation> activations;
 };
 
-Tensor activation(Call& c, const Network& n, std::size_t which, const Tensor& x) {
-  std::string f = n.activations[which];
-  std::transform(f.begin(), f.end(), f.begin(), [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-  const auto alpha = [&](double otherwise) { return which < n.alphas.size() ? n.alphas[which] : otherwise; };
-  const auto beta = [&](double otherwise) { return which < n.betas.size() ? n.betas[which] : otherwise; };
+/// What an activation takes of activation_alpha and activation_beta, and what stands there otherwise.
+struct Parameters {
+  const char* name;
+  std::optional<double> alpha{}, beta{};
+};
+constexpr Parameters kActivations[] = {
+    {"tanh"}, {"sigmoid"}, {"relu"}, {"softsign"}, {"softplus"},
+    {"leakyrelu", 0.01}, {"thresholdedrelu", 1.0}, {"elu", 1.0},
+    {"scaledtanh", 1.0, 1.0}, {"hardsigmoid", 0.2, 0.5}, {"affine", 1.0, 0.0},
+};
+
+/// Each takes the next alpha and beta if it has such a parameter; those without one leave it to the next.
+std::vector<Network::Activation> activations_of(Call& c, std::vector<std::string> names) {
+  std::vector<Network::Activation> made;
+  const std::vector<double> alphas = c.floats("activation_alpha"), betas = c.floats("activation_beta");
+  std::size_t alpha = 0, beta = 0;
+  for (std::string& name : names) {
+    const std::string given = name;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+    const auto found = std::find_if(std::begin(kActivations), std::end(kActivations), [&](const Parameters& p) { return name == p.name; });
+    if (found == std::end(kActivations)) c.bad("the activation '", given, "' is not known");
+    Network::Activation a{.name = name};
+    if (found->alpha) a.alpha = alpha < alphas.size() ? alphas[alpha++] : *found->alpha;
+    if (found->beta) a.beta = beta < betas.size() ? betas[beta++] : *found->beta;
+    made.push_back(std::move(a));
+  }
+  return made;
+}
+
+Tensor activation(const Network& n, std::size_t which, const Tensor& x) {
+  const auto& [f, alpha, beta] = n.activations[which];
   if (f == "tanh") return tanh(x);
   if (f == "sigmoid") return sigmoid(x);
   if (f == "relu") return relu(x);
-  if (f == "leakyrelu") return leaky_relu(x, alpha(0.01));
-  if (f == "thresholdedrelu") return threshold(x, alpha(1), 0);
-  if (f == "scaledtanh") return tanh(x * beta(1)) * alpha(1);
-  if (f == "hardsigmoid") return clamp(x * alpha(0.2) + beta(0.5), 0, 1);
-  if (f == "elu") return elu(x, alpha(1));
-  if (f == "affine") return x * alpha(1) + beta(0);
-  if (f == "softsign") return softsign(x);
-  if (f == "softplus") return softplus(x);
-  c.bad("the activation '", n.activations[which], "' is not known");
+  if (f == "leakyrelu") return leaky_relu(x, alpha);
+  if (f == "thresholdedrelu") return threshold(x, alpha, 0);
+  if (f == "scaledtanh") return tanh(x * beta) * alpha;
+  if (f == "hardsigmoid") return clamp(x * alpha + beta, 0, 1);
+  if (f == "elu") return elu(x, alpha);
+  if (f == "affine") return x * alpha + beta;
+  return f == "softsign" ? softsign(x) : softplus(x);
 }
 Tensor clipped(const Network& n, const Tensor& x) { return n.clip > 0 ? clamp(x, -n.clip, n.clip) : x; }
 
@@ -57,9 +85,10 @@ Network network(Call& c, std::size_t gates, std::vector<std::string> activations
   n.clip = c.f("clip", 0);
   const Attribute* given = c.attribute("activations");
   const std::size_t each = activations.size();
-  n.activations = given && given->kind == Attribute::Kind::Strings ? given->strings : std::move(activations);
-  while (n.activations.size() < each * static_cast<std::size_t>(n.directions)) n.activations.push_back(n.activations[n.activations.size() - each]);
-  n.alphas = c.floats("activation_alpha"), n.betas = c.floats("activation_beta");
+  if (given && given->kind == Attribute::Kind::Strings) activations = given->strings;
+  if (activations.size() < each) c.bad("has ", activations.size(), " activations; wanted ", each, " for each direction");
+  while (activations.size() < each * static_cast<std::size_t>(n.directions)) activations.push_back(activations[activations.size() - each]);
+  n.activations = activations_of(c, std::move(activations));
   n.masked = c.has(4);
   if (n.masked) n.mask = (arange(n.turns).unsqueeze(1) < c.x(4).to(kInt64).unsqueeze(0)).unsqueeze(-1);
   return n;
@@ -123,7 +152,7 @@ void rnn(Call& c) {
     const Weights w = weights(c, d, n.hidden);
     Tensor sum = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
     if (w.biased) sum = sum + w.wb + w.rb;
-    return State{activation(c, n, static_cast<std::size_t>(d), clipped(n, sum))};
+    return State{activation(n, static_cast<std::size_t>(d), clipped(n, sum))};
   });
 }
 void lstm(Call& c) {
@@ -135,11 +164,11 @@ void lstm(Call& c) {
     if (w.biased) sums = sums + w.wb + w.rb;
     const std::size_t f = 3 * static_cast<std::size_t>(d);
     const auto peeked = [&](std::int64_t k, std::int64_t of, const Tensor& cell) { return c.has(7) ? gate(sums, k, n.hidden) + row(c.x(7), d, n.hidden, of) * cell : gate(sums, k, n.hidden); };
-    const Tensor in = activation(c, n, f, clipped(n, peeked(0, 0, s[1])));
-    const Tensor forget = couples ? 1 - in : activation(c, n, f, clipped(n, peeked(2, 2, s[1])));
-    const Tensor cell = forget * s[1] + in * activation(c, n, f + 1, clipped(n, gate(sums, 3, n.hidden)));
-    const Tensor out = activation(c, n, f, clipped(n, peeked(1, 1, cell)));
-    return State{out * activation(c, n, f + 2, cell), cell};
+    const Tensor in = activation(n, f, clipped(n, peeked(0, 0, s[1])));
+    const Tensor forget = couples ? 1 - in : activation(n, f, clipped(n, peeked(2, 2, s[1])));
+    const Tensor cell = forget * s[1] + in * activation(n, f + 1, clipped(n, gate(sums, 3, n.hidden)));
+    const Tensor out = activation(n, f, clipped(n, peeked(1, 1, cell)));
+    return State{out * activation(n, f + 2, cell), cell};
   });
 }
 void gru(Call& c) {
@@ -155,10 +184,10 @@ void gru(Call& c) {
       return w.biased ? product + w.rb.slice(0, from * h, to * h) : product;
     };
     const std::size_t f = 2 * static_cast<std::size_t>(d);
-    const Tensor both = activation(c, n, f, clipped(n, of_x.slice(-1, 0, 2 * h) + of_state(0, 2, s[0])));
+    const Tensor both = activation(n, f, clipped(n, of_x.slice(-1, 0, 2 * h) + of_state(0, 2, s[0])));
     const Tensor z = gate(both, 0, h), r = gate(both, 1, h);
     const Tensor from_state = after ? r * of_state(2, 3, s[0]) : of_state(2, 3, r * s[0]);
-    const Tensor fresh = activation(c, n, f + 1, clipped(n, gate(of_x, 2, h) + from_state));
+    const Tensor fresh = activation(n, f + 1, clipped(n, gate(of_x, 2, h) + from_state));
     return State{(1 - z) * fresh + z * s[0]};
   });
 }

@@ -45,25 +45,26 @@ Reduction reduction(Call& c, int input_since = 18) {
 
 Tensor sum_as(const Reduction& r, const Tensor& x) { return sum(x, r.dims(), r.keep).to(x.dtype()); }
 
-void reduce_sum(Call& c) {
-  const Reduction r = reduction(c, 13);
-  c.give(r.nothing ? r.x : sum_as(r, r.x));
+/// `before` and `after` each element apply even where nothing is reduced: ReduceL1 over no axes is Abs.
+template <class Before, class After>
+void sum_of(Call& c, Before&& before, After&& after, int input_since = 18) {
+  const Reduction r = reduction(c, input_since);
+  const Tensor x = before(r.x);
+  c.give(after(r.nothing ? x : sum_as(r, x)).to(r.x.dtype()));
 }
+Tensor as_is(const Tensor& x) { return x; }
+void reduce_sum(Call& c) { sum_of(c, as_is, as_is, 13); }
 void reduce_l1(Call& c) {
-  const Reduction r = reduction(c);
-  c.give(r.nothing ? r.x : sum_as(r, abs(r.x)));
+  sum_of(c, [](const Tensor& x) { return abs(x); }, as_is);
 }
 void reduce_l2(Call& c) {
-  const Reduction r = reduction(c);
-  c.give(r.nothing ? r.x : sqrt(sum_as(r, square(r.x))).to(r.x.dtype()));
+  sum_of(c, [](const Tensor& x) { return square(x); }, [](const Tensor& x) { return sqrt(x); });
 }
 void reduce_log_sum(Call& c) {
-  const Reduction r = reduction(c);
-  c.give(r.nothing ? r.x : log(sum_as(r, r.x)));
+  sum_of(c, as_is, [](const Tensor& x) { return log(x); });
 }
 void reduce_sum_square(Call& c) {
-  const Reduction r = reduction(c);
-  c.give(r.nothing ? r.x : sum_as(r, square(r.x)));
+  sum_of(c, [](const Tensor& x) { return square(x); }, as_is);
 }
 void reduce_mean(Call& c) {
   const Reduction r = reduction(c);
@@ -115,8 +116,15 @@ void cum_sum(Call& c) {
   const int axis = axis_of(c, c.scalar(1).to_int().value(), x.dim());
   const bool reverse = c.i("reverse", 0) != 0;
   Tensor from = reverse ? x.flip(axis) : x;
+  const bool exclusive = c.i("exclusive", 0) != 0;
+  if (exclusive) {  // a zero in front: subtracting the element itself would give NaN of an infinity
+    Ints pads;
+    for (int d = x.dim() - 1; d > axis; --d) pads.push_back(0), pads.push_back(0);
+    pads.push_back(1), pads.push_back(0);
+    from = reprise::pad(from, pads, 0);
+  }
   Tensor made = cumsum(from, axis).to(x.dtype());
-  if (c.i("exclusive", 0) != 0) made = made - from;
+  if (exclusive) made = made.narrow(axis, 0, x.size(axis));
   c.give(reverse ? made.flip(axis) : made);
 }
 
@@ -134,7 +142,7 @@ template <class F>
 void along(Call& c, F&& f) {
   const Tensor x = c.x(0);
   if (c.version() >= 13) return c.give(f(x, axis_of(c, c.i("axis", -1), x.dim())));
-  const int axis = axis_of(c, c.i("axis", 1), x.dim() + 1);
+  const int axis = flattened_from(c, x.dim());
   Int rows = 1, columns = 1;
   for (int d = 0; d < x.dim(); ++d) (d < axis ? rows : columns) *= x.size(d);
   c.give(f(x.reshape({rows, columns}), 1).view(x.sizes()));

@@ -1,3 +1,4 @@
+#include "base/bail.h"
 #include "base/shown.h"
 #include "import/onnx/core.h"
 #include "reprise/name_scope.h"
@@ -7,7 +8,7 @@ namespace {
 
 void run_function(const Node& node, Frame& outer) {
   const Function& f = *node.function;
-  Frame frame{.program = f.body, .values = std::vector<Value>(f.body.constants.size()), .caller = &node, .outer = &outer};
+  Frame frame{.program = f.body, .values = std::vector<Value>(f.body.constants.size()), .budget = outer.budget, .caller = &node, .outer = &outer};
   for (std::size_t i = 0; i < f.body.graph.in.size() && i < node.in.size(); ++i)
     if (node.in[i] >= 0) frame.values[static_cast<std::size_t>(f.body.graph.in[i])] = outer.at(node.in[i]);
   run_graph(f.body.graph, frame);
@@ -22,18 +23,29 @@ void run_node(const Node& node, Frame& frame) {
   node.row->run(call);
 }
 
+/// Names the node, instead of the importer's own line.
+[[noreturn]] void rethrow_at(const Node& node, const Error& e) {
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.message().find("(node '") != std::string::npos) throw;
+  const std::string op = e.op().empty() ? node.data.op : e.op();
+  std::string message = e.message() + " (node '" + shown(node.scope) + "', " + shown(node.data.op) + ")";
+  if (const auto* bailed = dynamic_cast<const Bailed*>(&e)) throw Bailed(bailed->reason(), op.c_str(), std::move(message), {});
+  fail_text(e.code(), op.c_str(), {}, std::move(message));
+}
+
 }  // namespace
+
+void Budget::exceeded() const {
+  fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "has run ", most, " nodes and turns of loops in one call, its limit (LoadOptions::max_steps)");
+}
 
 void run_graph(const Graph& graph, Frame& frame) {
   for (const Node& node : graph.nodes) {
     const NameScope scope{std::string_view(node.scope)};
     try {
+      if (frame.budget) frame.budget->spend(1);
       run_node(node, frame);
     } catch (const Error& e) {
-      // That a trace ends is no error of the node.
-      const ErrorCode code = e.code();
-      if (code == ErrorCode::NotTraceable || code == ErrorCode::Internal || code == ErrorCode::OutOfMemory || e.message().find("(node '") != std::string::npos) throw;
-      fail_text(e.code(), e.op().empty() ? node.data.op.c_str() : e.op().c_str(), {}, e.message() + " (node '" + shown(node.scope) + "', " + node.data.op + ")");
+      rethrow_at(node, e);
     }
     for (int slot : node.dead) frame.values[static_cast<std::size_t>(slot)] = {};
   }

@@ -10,6 +10,12 @@ std::size_t place(Call& c, int input, std::size_t n) {
   return static_cast<std::size_t>(at < 0 ? at + size : at);
 }
 
+/// A copy, which takes time by its length.
+Sequence copied(Call& c) {
+  const Sequence& s = c.sequence(0);
+  c.spend(static_cast<std::int64_t>(s.size() / 16));
+  return s;
+}
 void construct(Call& c) {
   Sequence s;
   for (int i = 0; i < c.inputs(); ++i) s.push_back(c.value(i));
@@ -20,7 +26,7 @@ void at(Call& c) {
   c.give(s[place(c, 1, s.size())]);
 }
 void insert(Call& c) {
-  Sequence s = c.sequence(0);
+  Sequence s = copied(c);
   std::size_t where = s.size();
   if (c.has(2)) {
     const std::int64_t given = c.scalar(2).to_int().value(), n = static_cast<std::int64_t>(s.size());
@@ -31,7 +37,7 @@ void insert(Call& c) {
   c.give(std::move(s));
 }
 void erase(Call& c) {
-  Sequence s = c.sequence(0);
+  Sequence s = copied(c);
   if (s.empty()) c.bad("the sequence is empty");
   const std::size_t where = c.has(1) ? place(c, 1, s.size()) : s.size() - 1;
   s.erase(s.begin() + static_cast<std::ptrdiff_t>(where));

@@ -41,9 +41,7 @@ void reshape_to(Call& c) {
 }
 void flatten_to(Call& c) {
   const Tensor x = c.x(0);
-  const int axis = axis_of(c, c.i("axis", 1), x.dim() + 1) % (x.dim() + 1);
-  const std::int64_t given = c.i("axis", 1);
-  const int at = given < 0 ? axis_of(c, given, x.dim()) : axis;
+  const int at = flattened_from(c, x.dim());
   Int rows = 1, columns = 1;
   for (int d = 0; d < x.dim(); ++d) (d < at ? rows : columns) *= x.size(d);
   c.give(x.reshape({rows, columns}));
@@ -270,7 +268,7 @@ constexpr Row kRows[] = {
     {"ConstantOfShape", 9, 0, constant_of_shape, 1, fold::constant_of_shape},
     {"Expand", 8, 0, expand_of, 2, fold::expand},
     {"EyeLike", 9, 0, eye_like},
-    {"Flatten", 1, 0, flatten_to, 0, nullptr, true},
+    {"Flatten", 1, 0, flatten_to, 0, fold::reshaped, true},
     {"Pad", 2, 0, pad_of, 2 | 8},
     {"Range", 11, 0, range, 7, fold::range},
     {"Reshape", 1, 0, reshape_to, 2, fold::reshaped, true},

@@ -149,8 +149,13 @@ const Sequence& Call::sequence(int i) const {
   return *v.sequence;
 }
 bool Call::all_known() const {
-  for (int i = 0; i < inputs(); ++i)
-    if (has(i) && !value(i).numbers) return false;
+  for (int i = 0; i < inputs(); ++i) {
+    if (!has(i)) continue;
+    const Value& v = value(i);
+    // A constant of many floats is no affair of sizes: it stays the tensor that it is.
+    constexpr std::size_t kMostFloats = 16;
+    if (!v.numbers || (v.has_tensor && is_floating(v.numbers->dtype) && v.numbers->values.size() > kMostFloats)) return false;
+  }
   return true;
 }
 

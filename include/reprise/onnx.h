@@ -15,7 +15,7 @@
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
 
-/// Models in ONNX files (docs/onnx.md): operator sets 7 to 22 of the default domain.
+/// Models in ONNX files (docs/onnx.md): operator sets from 7 on of the default domain.
 namespace reprise REPRISE_VISIBLE {
 namespace onnx {
 
@@ -63,6 +63,8 @@ struct Argument {
 struct LoadOptions {
   /// Inputs that are given once and for all: by name. They are no inputs of the model then, and what is computed of them alone is computed when it is loaded.
   std::map<std::string, Tensor> constants = {};
+  /// How many nodes and turns of loops one call may run: past it the call throws InvalidArgument. Without it a file could make a call that never returns.
+  std::int64_t max_steps = 10'000'000;
 };
 
 namespace detail {
@@ -95,8 +97,8 @@ class Model {
 };
 
 /// Reads a model. External data are looked for beside it (and mapped: Reading::Mapped tells what that means). Throws Io, FileFormat where the file contradicts itself (one
-/// error that names it, and the node or tensor), InvalidArgument for operators, dtypes and operator sets that are not supported: all of them at once, each with its domain, version,
-/// how many nodes, and the first one's name.
+/// error that names it, and the node or tensor), InvalidArgument for operators and dtypes that are not supported: all of them at once, each with its domain, version,
+/// how many nodes, and the first one's name. An operator set newer than the newest that is known loads with a warning: its operators are run by the newest rules.
 Model load(const std::string& path, const LoadOptions& options = {}, SourceLoc loc = SourceLoc::current());
 /// The same of bytes in memory, which may go afterwards. There are no external data.
 Model load_bytes(std::string_view bytes, const LoadOptions& options = {}, SourceLoc loc = SourceLoc::current());

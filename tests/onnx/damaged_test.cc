@@ -140,6 +140,34 @@ TEST(OnnxDamaged, ExternalDataLieWhereTheModelSays) {
   EXPECT_EQ(error_of([&] { onnx::load((folder.path / "none.onnx").string()); }).code(), ErrorCode::Io);
 }
 
+// A link is followed within the model's folder, or within the one that the model's own link leads to, as caches of files have them.
+TEST(OnnxDamaged, ExternalDataFollowNoLinkOutOfTheFolder) {
+  const Folder folder;
+  for (const char* name : {"model", "elsewhere", "cache"}) fs::create_directory(folder.path / name);
+  const float numbers[] = {1, 2, 3, 4};
+  const std::string data(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  const auto model = [&](const std::string& name, const std::string& location) {
+    file::Graph g = small();
+    g.initializers[0] = outside(location, "0", "16");
+    return folder.write(name, file::model(g));
+  };
+  folder.write("elsewhere/w.bin", data), folder.write("model/inside.bin", data), folder.write("cache/blob1", data);
+  fs::create_symlink("inside.bin", folder.path / "model/link.bin");
+  fs::create_symlink("../elsewhere/w.bin", folder.path / "model/out.bin");
+  fs::create_symlink("../elsewhere", folder.path / "model/folder");
+  fs::create_symlink("../cache/blob1", folder.path / "model/cached.bin");
+  const Tensor x = ones({1, 2});
+  EXPECT_EQ(onnx::load(model("model/a.onnx", "link.bin"))(x)[0].to_vector<float>(), (std::vector<float>{4, 6}));
+  for (const char* location : {"out.bin", "folder/w.bin", "cached.bin"}) {
+    const Error e = error_of([&] { onnx::load(model("model/b.onnx", location)); });
+    EXPECT_EQ(e.code(), ErrorCode::FileFormat) << e.what();
+    EXPECT_NE(e.message().find("outside of the model's folder"), std::string::npos) << e.what();
+  }
+  model("cache/blob2", "cached.bin");
+  fs::create_symlink("../cache/blob2", folder.path / "model/c.onnx");
+  EXPECT_EQ(onnx::load((folder.path / "model/c.onnx").string())(x)[0].to_vector<float>(), (std::vector<float>{4, 6}));
+}
+
 TEST(OnnxDamaged, NoMutationEndsTheProcess) {
   std::vector<std::string> seeds{file::model(small())};
   for (const Lie& lie : lies()) seeds.push_back(lie.bytes);

@@ -264,6 +264,24 @@ TEST(Onnx, LoadingTakesTimeByTheNodes) {
   EXPECT_LT(seconds(8000), 3);
 }
 
+TEST(Onnx, LoadingFoldsNodesInTimeByTheirNumber) {
+  const auto seconds = [](int nodes) {
+    file::Graph g{.inputs = {value("x", file::kFloat, {"n"})}, .outputs = {value("y", file::kFloat, {"n"})}, .initializers = {file::ints("c0", {1}), file::ints("one", {1})}};
+    for (int i = 0; i < nodes; ++i) g.nodes.push_back(node("Mul", {"c" + std::to_string(i), "one"}, {"c" + std::to_string(i + 1)}));
+    g.nodes.push_back(node("Tile", {"x", "c" + std::to_string(nodes)}, {"y"}));
+    const std::string bytes = file::model(g);
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      onnx::load_bytes(bytes);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  // A room of all values for each node took 5 s of 40,000.
+  EXPECT_LT(seconds(32000), std::max(1.0, 9 * seconds(8000)));
+}
+
 TEST(Onnx, ErrorsNameTheNode) {
   const onnx::Model m = onnx::load_bytes(file::model(layer()));
   Error e = error_of([&] { m(ones({2, 4})); });
@@ -290,7 +308,7 @@ TEST(Onnx, AllThatIsMissingIsToldAtOnce) {
   EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
   EXPECT_NE(e.message().find("ai.onnx.Fancy of version 17: 2 nodes, the first is 'first fancy'"), std::string::npos) << e.message();
   EXPECT_NE(e.message().find("com.example.Other: 1 node"), std::string::npos) << e.message();
-  EXPECT_NE(error_of([&] { onnx::load_bytes(file::model(layer(), 99)); }).message().find("operator sets up to"), std::string::npos);
+  EXPECT_NO_THROW(onnx::load_bytes(file::model(layer(), 99)));  // newer than the newest that is known: with a warning
 }
 
 }  // namespace

@@ -1,0 +1,9 @@
+#pragma once
+#include <string_view>
+
+namespace reprise {
+
+/// log::warn for sources in which `log` is the operator.
+void warning(std::string_view text);
+
+}  // namespace reprise

@@ -1,0 +1,218 @@
+// Operators as their set has them: what scripts/onnx_versions.py found against ONNX Runtime and the reference evaluator, with its numbers. Each runs eagerly and compiled.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "reprise/compile.h"
+#include "reprise/onnx.h"
+#include "reprise/ops.h"
+#include "tests/onnx/model_file.h"
+#include "tests/support/error_of.h"
+
+namespace reprise::test {
+namespace {
+
+namespace file = onnx_file;
+using file::attribute;
+using file::node;
+using file::value;
+using Ints64 = std::vector<std::int64_t>;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+
+/// One node of float x (and constants), at a set.
+struct Case {
+  const char* op;
+  int set;
+  std::vector<file::Message> attributes;
+  Tensor x, expected;
+  std::vector<file::Message> constants = {};
+  int outputs = 1;
+};
+
+std::string model_of(const Case& k) {
+  file::Names inputs{"x"}, outputs;
+  for (std::size_t i = 0; i < k.constants.size(); ++i) inputs.push_back("c" + std::to_string(i));
+  for (int i = 0; i < k.outputs; ++i) outputs.push_back("y" + std::to_string(i));
+  std::vector<file::Dim> dims(static_cast<std::size_t>(k.x.dim()), file::Dim("n"));
+  file::Graph g{.inputs = {value("x", file::kFloat, dims)}, .outputs = {value("y0", file::kFloat, {})}, .initializers = k.constants, .nodes = {node(k.op, inputs, outputs, k.attributes)}};
+  g.outputs = {file::Message().text(1, "y0")};
+  return file::model(g, k.set);
+}
+
+void agrees(const Case& k) {
+  SCOPED_TRACE(std::string(k.op) + " of set " + std::to_string(k.set));
+  const onnx::Model m = onnx::load_bytes(model_of(k));
+  auto compiled = compile(m);
+  for (const Tensor& y : {m(k.x)[0], compiled(k.x)[0]}) {
+    ASSERT_EQ(y.sizes(), k.expected.sizes());
+    EXPECT_TRUE(allclose(y, k.expected, 1e-5, 1e-6, true)) << y.str() << " expected " << k.expected.str();
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+}
+
+Tensor row(const std::vector<float>& v) { return tensor_of<float>(v); }
+
+// Before set 13 what is from `axis` on is one dimension, also where it counts from the end.
+TEST(OnnxVersions, SoftmaxCountsItsAxisFromTheEnd) {
+  const Tensor x = sin(arange(24, {.dtype = kFloat32})).view({2, 3, 4});
+  for (int set : {11, 12})
+    for (std::int64_t axis : {-1, -2, -3, 0, 1, 2}) {
+      const std::int64_t from = axis < 0 ? axis + 3 : axis, rows = from == 0 ? 1 : from == 1 ? 2 : 6;
+      const Tensor flat = x.reshape({rows, 24 / rows}), most = amax(flat, 1, true);
+      agrees({"Softmax", set, {attribute("axis", axis)}, x, softmax(flat, 1).view({2, 3, 4})});
+      agrees({"LogSoftmax", set, {attribute("axis", axis)}, x, log_softmax(flat, 1).view({2, 3, 4})});
+      agrees({"Hardmax", set, {attribute("axis", axis)}, x, (flat == most).to(kFloat32).view({2, 3, 4})});
+    }
+}
+
+// Pads count where that is asked for; what ceil_mode adds behind them does not.
+TEST(OnnxVersions, AveragesCountPadsAndNothingBehindThem) {
+  const auto pool = [](std::int64_t kernel, std::int64_t stride, Ints64 pads) {
+    return std::vector<file::Message>{attribute("kernel_shape", Ints64{kernel}), attribute("strides", Ints64{stride}), attribute("pads", pads),
+                                      attribute("ceil_mode", std::int64_t{1}), attribute("count_include_pad", std::int64_t{1})};
+  };
+  const Tensor five = arange(5, {.dtype = kFloat32}).view({1, 1, 5}), six = arange(6, {.dtype = kFloat32}).view({1, 1, 6});
+  for (int set : {10, 11, 19, 22}) {
+    agrees({"AveragePool", set, pool(2, 2, {0, 0}), five, row({0.5, 2.5, 4}).view({1, 1, 3})});
+    agrees({"AveragePool", set, pool(3, 2, {0, 0}), six, row({1, 3, 4.5}).view({1, 1, 3})});
+    agrees({"AveragePool", set, pool(3, 2, {1, 0}), six, row({1.f / 3, 2, 4}).view({1, 1, 3})});
+    agrees({"AveragePool", set, pool(3, 2, {1, 1}), five, row({1.f / 3, 2, 7.f / 3}).view({1, 1, 3})});
+  }
+}
+
+TEST(OnnxVersions, ActivationsTakeTheirParametersInOrder) {
+  const auto names = [](const std::vector<std::string>& all) {
+    file::Message m = file::Message().text(1, "activations");
+    for (const std::string& s : all) m.text(9, s);
+    return m.number(20, 8);
+  };
+  const auto reals = [](const char* name, const std::vector<float>& all) {
+    file::Message m = file::Message().text(1, name);
+    for (float f : all) m.real(7, f);
+    return m.number(20, 6);
+  };
+  const file::Message one = file::floats("c0", {2, 1, 1}, {1, 1}), none = file::floats("c1", {2, 1, 1}, {0, 0});
+  const Tensor x = row({2}).view({1, 1, 1});
+  // Relu has no alpha: 0.5 and 0.1 are Affine's.
+  agrees({"RNN", 14, {attribute("hidden_size", std::int64_t{1}), attribute("direction", std::string("bidirectional")), names({"Relu", "Affine"}), reals("activation_alpha", {0.5f}), reals("activation_beta", {0.1f})}, x,
+          row({2, 1.1f}).view({1, 2, 1, 1}), {one, none}});
+  agrees({"RNN", 14, {attribute("hidden_size", std::int64_t{1}), attribute("direction", std::string("bidirectional")), names({"LeakyRelu", "Affine"}), reals("activation_alpha", {0.25f, 0.5f}), reals("activation_beta", {0.1f})},
+          -x, row({-0.5f, -0.9f}).view({1, 2, 1, 1}), {one, none}});
+  // Of a GRU's two the second: z = sigmoid(2), h = (1 - z) * -0.25 * 2
+  const auto three = [](const char* name, float v) { return file::floats(name, {1, 3, 1}, {v, v, v}); };
+  const float z = 1 / (1 + std::exp(2.f));
+  agrees({"GRU", 14, {attribute("hidden_size", std::int64_t{1}), names({"Sigmoid", "LeakyRelu"}), reals("activation_alpha", {0.25f})}, -x, row({(1 - z) * -0.5f}).view({1, 1, 1, 1}), {three("c0", 1), three("c1", 0)}});
+}
+
+TEST(OnnxVersions, ExclusiveSumsSubtractNothing) {
+  const auto sums = [](bool reverse) {
+    return std::vector<file::Message>{attribute("exclusive", std::int64_t{1}), attribute("reverse", std::int64_t{reverse})};
+  };
+  for (int set : {11, 14}) {
+    agrees({"CumSum", set, sums(false), row({1, kInf, 2}), row({0, 1, kInf}), {file::number("c0", 0)}});
+    agrees({"CumSum", set, sums(false), row({3, 1e20f, 4}), row({0, 3, 1e20f}), {file::number("c0", 0)}});
+    agrees({"CumSum", set, sums(true), row({1, kInf, 2}), row({kInf, 2, 0}), {file::number("c0", -1)}});
+    agrees({"CumSum", set, sums(false), row({}), row({}), {file::number("c0", 0)}});
+  }
+}
+
+TEST(OnnxVersions, ReductionsOverNoAxesStillComputeTheirElements) {
+  const Tensor x = row({-3, 0.5f, 2});
+  const std::vector<file::Message> none{attribute("noop_with_empty_axes", std::int64_t{1})};
+  struct {
+    const char* op;
+    Tensor expected;
+  } const all[] = {{"ReduceL1", abs(x)}, {"ReduceL2", abs(x)}, {"ReduceSumSquare", x * x}, {"ReduceLogSum", log(x)}, {"ReduceLogSumExp", x}, {"ReduceMax", x}, {"ReduceMean", x}, {"ReduceProd", x}, {"ReduceSum", x}};
+  for (const auto& r : all) {
+    agrees({r.op, 18, none, x, r.expected});
+    agrees({r.op, 18, none, x, r.expected, {file::ints("c0", {})}});
+  }
+}
+
+TEST(OnnxVersions, TheSignOfNaNIsNaN) {
+  agrees({"Sign", 13, {}, row({kNan, -kInf, -2, -0.f, 3}), row({kNan, -1, -1, 0, 1})});
+}
+
+/// Numbers of any rank stay numbers: pads of PyTorch's older exporter, [0, 0, n, 1] by last dimension first, become ONNX's.
+TEST(OnnxVersions, PadsThatExportersComputeAreNoTensors) {
+  const auto axis = [](std::int64_t a) { return std::vector<file::Message>{attribute("axis", a)}; };
+  file::Graph g{.inputs = {value("x", file::kFloat, {"n", 3})},
+                .outputs = {value("y", file::kFloat, {"a", "b"})},
+                .initializers = {file::ints("two", {2}), file::ints("pairs", {-1, 2}), file::ints("flat", {-1}), file::ints("minus", {-1}), file::ints("end", {INT64_MIN}), file::ints("rows", {0}), file::ints("given", {0, 1}),
+                                 file::ints("ones", {1, 1}), file::number("zero", 0), file::ints("front", {0}), file::floats("fill", {}, {7})},
+                .nodes = {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "zero"}, {"n"}), node("Unsqueeze", {"n", "front"}, {"n1"}), node("Concat", {"given", "n1", "two"}, {"listed"}, axis(0)),
+                          node("Concat", {"listed"}, {"all"}, axis(0)), node("Reshape", {"all", "pairs"}, {"p"}), node("Slice", {"p", "minus", "end", "rows", "minus"}, {"q"}),
+                          node("Transpose", {"q"}, {"t"}, {attribute("perm", Ints64{1, 0})}), node("Reshape", {"t", "flat"}, {"f"}), node("Cast", {"f"}, {"c"}, {attribute("to", std::int64_t{7})}),
+                          node("Tile", {"p", "ones"}, {"tiled"}), node("ReduceSum", {"tiled", "front"}, {"sum"}, {attribute("keepdims", std::int64_t{0})}), node("Split", {"sum"}, {"sum0", "sum1"}, axis(0)),
+                          node("Mul", {"sum1", "ones"}, {"unused"}), node("Pad", {"x", "c", "fill"}, {"y"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g, 13));
+  auto compiled = compile(m);
+  for (int n : {2, 4, 7}) {
+    const Tensor x = ones({n, 3}), expected = pad(x, {0, 1, n, 2}, 7);
+    EXPECT_TRUE(equal(m(x)[0], expected));
+    EXPECT_TRUE(equal(compiled(x)[0], expected));
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 1);
+}
+
+// ---- what turned files away
+
+TEST(OnnxVersions, ADimensionOfMinusOneIsDynamic) {
+  const file::Graph g{.inputs = {value("x", file::kFloat, {-1, 2})}, .outputs = {value("y", file::kFloat, {-1, 2})}, .nodes = {node("Neg", {"x"}, {"y"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  EXPECT_LT((*m.inputs()[0].sizes)[0].size, 0);
+  EXPECT_TRUE(equal(m(ones({3, 2}))[0], full({3, 2}, -1)));
+}
+
+TEST(OnnxVersions, AnOperatorSetMayBeNamedTwiceAndBeNewer) {
+  const file::Graph g{.inputs = {value("x", file::kFloat, {"n"})}, .outputs = {value("y", file::kFloat, {"n"})}, .nodes = {node("Neg", {"x"}, {"y"})}};
+  const auto with = [&](std::vector<std::int64_t> sets) {
+    file::Message m = file::Message().number(1, 8).in(7, g.message());
+    for (std::int64_t s : sets) m.in(8, file::opset(s));
+    return m.bytes;
+  };
+  for (const auto& sets : {Ints64{17, 17}, {23}, {25}, {1000}}) EXPECT_TRUE(equal(onnx::load_bytes(with(sets))(ones({3}))[0], full({3}, -1)));
+  EXPECT_NE(error_of([&] { onnx::load_bytes(with({17, 13})); }).message().find("named twice, as 17 and 13"), std::string::npos);
+}
+
+// ---- what bounds a call, and what tells of one that is not compiled
+
+/// y = x + ... for ever.
+file::Graph endless() {
+  const file::Graph body{.inputs = {value("i", file::kInt64, {}), value("go", file::kBool, {}), value("s", file::kFloat, {"n"})},
+                         .outputs = {value("on", file::kBool, {}), value("t", file::kFloat, {"n"})},
+                         .nodes = {node("Identity", {"go"}, {"on"}), node("Add", {"s", "x"}, {"t"}, {}, "adds")}};
+  return {.inputs = {value("x", file::kFloat, {"n"}), value("go", file::kBool, {})},
+          .outputs = {value("y", file::kFloat, {"n"})},
+          .nodes = {node("Loop", {"", "go", "x"}, {"y"}, {file::graph_attribute("body", body.message())}, "turns")}};
+}
+
+TEST(OnnxVersions, ACallRunsNoMoreStepsThanItsModelMay) {
+  const onnx::Model m = onnx::load_bytes(file::model(endless()), {.max_steps = 3000});
+  const Error e = error_of([&] { m(ones({2}), scalar_tensor(true)); });
+  EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
+  EXPECT_NE(e.message().find("3000"), std::string::npos) << e.message();
+  EXPECT_NE(e.message().find("max_steps"), std::string::npos) << e.message();
+  EXPECT_TRUE(equal(m(ones({2}), scalar_tensor(false))[0], ones({2})));
+  EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(endless()), {.max_steps = 0}); }).code(), ErrorCode::InvalidArgument);
+}
+
+TEST(OnnxVersions, AnEagerCallNamesTheNode) {
+  const onnx::Model m = onnx::load_bytes(file::model(endless()));
+  auto compiled = compile(m);
+  std::string told;
+  set_log_callback([&](const LogEvent& e) { told += std::string(e.text) + "\n"; }, "recompiles");
+  compiled(ones({2}), scalar_tensor(false));
+  set_log_callback({});
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 1);
+  for (const std::string& text : {told, compiled.explain()}) {
+    EXPECT_NE(text.find("node 'turns', Loop"), std::string::npos) << text;
+    EXPECT_EQ(text.find("control.cc"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace reprise::test
