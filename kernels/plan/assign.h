@@ -85,6 +85,8 @@ class Assign {
   // ---- order
   bool path(Id from, Id to);
   bool paths_to_any(Id from, const std::vector<Id>& to);
+  /// Why a write waits for one of `before`, as the log tells it; empty where nothing of `before` comes after `from`.
+  std::string why_waits(Id from, const std::vector<Id>& before);
   /// Everything that must have run before input i's memory is written: readers of the old value and what may still fail.
   std::vector<Id> before_input_write(std::uint32_t i, const std::vector<Id>& except);
   /// All of it runs before `writer`. Many readers are as one from then on: a marker, which takes their place in `before`.

@@ -270,6 +270,18 @@ bool Assign::paths_to_any(Id from, const std::vector<Id>& to) {
   return order_.reaches(start, last, [&](Id w) { return marked_[w] == question_; }, successors());
 }
 
+std::string Assign::why_waits(Id from, const std::vector<Id>& before) {
+  if (!paths_to_any(from, before)) return "";
+  for (Id b : before) {
+    if (!p_.items[b].may_fail || !path(from, b)) continue;
+    const graph::Node& n = g_.nodes[p_.items[b].node];
+    std::string who = graph::op(n.op).schema.name;
+    if (n.info.loc) who += " at " + std::string(n.info.loc.file) + ":" + std::to_string(n.info.loc.line);
+    return "a kernel that runs after the new value is known may fail: " + who;
+  }
+  return "the old value is read after the new one is known";
+}
+
 void Assign::take_out(std::vector<Id>& list, const std::vector<Id>& those) {
   ++question_;
   for (Id i : those) marked_[i] = question_;
@@ -465,7 +477,7 @@ ValueId Assign::asked_place(ValueId v) const {
 bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   std::uint32_t i = g_.outputs[o].source;
   Id w = static_cast<Id>(p_.maker[v.v]);
-  auto refuse = [&](const char* why) { return p_.outputs[o].why = why, false; };
+  auto refuse = [&](std::string why) { return p_.outputs[o].why = std::move(why), false; };
   if (!asked(v, g_.inputs[i].value)) return refuse("it is not asked to lie there");
   if (fails_half_way(v)) return refuse("a branch may fail after it has written a part of it");
   const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
@@ -482,7 +494,7 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   }
   std::vector<Id> before = before_input_write(i, mine);
   leave_to_undo(before, w, w, input_place(i));
-  if (paths_to_any(w, before)) return refuse("the old value is read, or a kernel may fail, after the new one is known");
+  if (std::string why = why_waits(w, before); !why.empty()) return refuse(std::move(why));
   // What w works over comes there first: if w fails, that must be undone, too.
   if (const ValueId old = old_of(v); p_.items[w].may_fail && old) {
     const bool brought_there = computed(old) ? !may_be_undone(static_cast<Id>(p_.maker[old.v])) : !may_undo_ && root_[old.v] != g_.inputs[i].value;  // a view of what was made

@@ -130,8 +130,12 @@ bool Assign::join_over_input(ValueId c, std::uint32_t o) {
   std::vector<Id> before = before_input_write(i, nested);
   // Where nobody reads it here, only the part is made, and the epilogue puts it there.
   if (!readers_[c.v].empty()) leave_to_undo(before, static_cast<Id>(p_.maker[c.v]), begin, input_place(i));
-  if (parts_read(nested, g_.inputs[i].value) || base_moves(c, g_.inputs[i].value) || paths_to_any(begin, before)) {
-    p_.outputs[o].why = "the old value is read, or a kernel may fail, after the new one is known";
+  std::string why = why_waits(begin, before);
+  if (why.empty() && (parts_read(nested, g_.inputs[i].value) || base_moves(c, g_.inputs[i].value))) {
+    why = "parts of the old value are read after the new one is known";
+  }
+  if (!why.empty()) {
+    p_.outputs[o].why = std::move(why);
     return false;
   }
   edges_before(before, begin);

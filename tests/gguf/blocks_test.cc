@@ -72,6 +72,28 @@ TEST(GgufBlocks, ProductsReadWhatIsStored) {
     }
 }
 
+// A paged cache is written at slots that are arguments, between two products with blocks: none of them can fail, so no
+// write waits, and the cache is not copied.
+TEST(GgufBlocks, ACacheBesideProductsIsWrittenWhereItStands) {
+  const Format& f = made::kFormats[0];
+  const std::int64_t k = 4 * f.elements;
+  const Matrix m = matrix(f, k, k);
+  const auto step = [](const gguf::Blocks& w, Tensor x, Tensor cache, Tensor slots) {
+    cache.index_copy_(0, slots, gguf::linear(x, w));
+    return gguf::linear(cache.index_select(0, slots) * 0.01, w);
+  };
+  auto compiled = compile(step);
+  Tensor cache = zeros({512, k}), wanted = zeros({512, k});
+  for (const std::int64_t n : {3, 3, 5}) {
+    const Tensor x = randn({n, k}), slots = arange(n) * 7 + n;
+    const Tensor got = compiled(m.blocks, x, cache, slots);
+    EXPECT_TRUE(allclose(got, step(m.blocks, x, wanted, slots), 1e-4, 1e-4)) << n;
+    EXPECT_TRUE(allclose(cache, wanted, 1e-4, 1e-4)) << n;
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0u);
+  EXPECT_EQ(compiled.stats().copied_bytes, 0) << compiled.explain(Detail::Launches);
+}
+
 TEST(GgufBlocks, EveryNumberOfRowsGivesTheSameSums) {
   for (const Format& f : made::kFormats) {
     SCOPED_TRACE(gguf::type_name(f.type));
