@@ -14,15 +14,27 @@ namespace reprise::aten {
 
 using Json = nlohmann::json;
 
-/// While a call's gradients are wanted too: its floating tensors, which want some, and its results.
+/// The results of a call; where its gradients are wanted, its floating tensors, which require them.
 struct Followed {
+  bool gradients = false;
   std::vector<Tensor> given, made;
 };
 inline Followed* followed = nullptr;
 
+/// The tensors and numbers of a call, in the order in which they are read from its text. A second reading can be given others in their place: the
+/// arguments of a compiled function.
+struct Supply {
+  std::vector<Tensor> tensors;
+  std::vector<Scalar> numbers;
+  bool replay = false;
+  std::size_t next_tensor = 0, next_number = 0;
+};
+inline Supply* supply = nullptr;
+
 Tensor tensor_from(const Json&);
 Json tensor_text(const Tensor&);
 Scalar scalar_from(const Json&);
+Int int_from(const Json&);
 std::vector<Int> ints_from(const Json&);
 
 /// What an argument is held as while a call runs, and how it is given to a parameter of type P.
@@ -56,12 +68,12 @@ template <> struct Argument<Scalar> {
 };
 template <> struct Argument<Int> {
   Int held;
-  explicit Argument(const Json& j) : held(j.get<std::int64_t>()) {}
+  explicit Argument(const Json& j) : held(int_from(j)) {}
   Int get() const { return held; }
 };
 template <> struct Argument<std::int64_t> {
   std::int64_t held;
-  explicit Argument(const Json& j) : held(j.get<std::int64_t>()) {}
+  explicit Argument(const Json& j) : held(int_from(j).value()) {}
   std::int64_t get() const { return held; }
 };
 template <> struct Argument<double> {
@@ -121,7 +133,7 @@ template <class T> struct Argument<std::optional<T>> {
 
 inline void give(Json& to, const Tensor& t) {
   if (followed) followed->made.push_back(t);
-  to.push_back(tensor_text(t));
+  if (!supply || !supply->replay) to.push_back(tensor_text(t));  // in a trace there is nothing to read
 }
 inline void give(Json& to, bool b) { to.push_back(b); }
 inline void give(Json& to, const std::vector<Tensor>& list) {

@@ -59,6 +59,7 @@ void add_families(Calls& calls) {
   calls["unique_consecutive"] = [](const Json& a) { return given(unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), std::nullopt, SourceLoc{})); };
   calls["trapezoid"] = call_of<Tensor, const Tensor&, Scalar, Int, SourceLoc>(&reprise::trapezoid);
   calls["trapezoid_at"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::trapezoid);
+  REPRISE_CALL(ravel) REPRISE_CALL(var_mean) REPRISE_CALL(std_mean)
   REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)
 }
 

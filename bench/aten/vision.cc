@@ -16,7 +16,7 @@ template <> struct Argument<std::vector<double>> {
   std::vector<double> held;
   explicit Argument(const Json& j) {
     if (j.is_array())
-      for (const Json& v : j) held.push_back(v.get<double>());
+      for (const Json& v : j) held.push_back(scalar_from(v).to_double());
   }
   const std::vector<double>& get() const { return held; }
 };
