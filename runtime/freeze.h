@@ -22,6 +22,8 @@ struct FoldedParts;  // runtime/folding.h
 // a program of its own, whose results are further inputs of the program that is left. They are kept process-wide, in one table, by the part (its text, in which names
 // and numbers of symbols do not show), the sizes, and of each frozen input the storage's number, its version and the place in it: what several specializations and functions
 // need is computed once. A storage that dies takes along what was made of it; one that was written has another version, and what was made of the old one is replaced.
+// The thread that lets go of the storage frees the values' memory, with no lock held: whoever could be using them in a
+// call holds the storage, too. Entries that nobody uses go when there are many, under the table's lock and their own.
 // A function remembers which values its latest calls took (a *set*). A call compares numbers and versions with those of a set, some nanoseconds each; or, where no frozen storage and
 // no tensor on one has changed since (one number of the process: tensor/frozen.h), which tensors it is given. An input that is on no
 // frozen storage in a later call is right, too: the part is computed for that call alone.

@@ -110,7 +110,8 @@ class Recording {
   }
 };
 
-/// The recordings of one specialization, by the values they depend on.
+/// The recordings of one specialization, by the values they depend on. Threads: any; who frees them when is in
+/// Note [Who frees what] (runtime/compiled.h).
 class RecordingCache {
  public:
   explicit RecordingCache(const Program& p) : program_(p) {}
