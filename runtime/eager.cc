@@ -44,8 +44,8 @@ constexpr std::int64_t kEagerRecordings = 16;
 
 /// What operators' specializations are kept in: lists by structure that readers walk without a lock. It is bounded: past
 /// REPRISE_EAGER_MAX those go that have served no call since the table was last looked through.
-/// Threads: what find() and make() give stays while the caller reads (epochs::Reading). Under `mu_` entries are taken out
-/// of the lists, and freed when no call reads that began before that (Note [Who frees what] in runtime/compiled.h).
+/// Threads: what find() and make() give stays while the caller reads (epochs::Reading). Under `mu_` entries are taken
+/// out of the lists, and freed when no call reads that began before that (Note [Who frees what] in runtime/compiled.h).
 class EagerTable {
  public:
   /// Of one structure, beside the first: values that code was made for (a norm's p, what a float range begins with). Past it,
