@@ -154,6 +154,7 @@ class Run {
 }  // namespace
 
 std::vector<Tensor> walk(const Walk& w) {
+  TraceTape::note_recorded();
   if (const Through* through = exchange_through(nullptr)) {  // what it calls walks by itself
     struct Back {
       const Through* was;

@@ -30,6 +30,7 @@ Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
   if (!on && !is_leaf()) fail(ErrorCode::InvalidArgument, "requires_grad_", loc, "an operator made the tensor: detach() gives one that wants no gradient");
   if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::changes_tape, "requires_grad_", loc);
   autograd::make_state(*this).wants = on;
+  autograd::TraceTape::note_recorded();
   t.structure_word.store(0, std::memory_order_relaxed);
   return *this;
 }
@@ -49,6 +50,7 @@ Tensor Tensor::grad() const {
 void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "set_grad", loc);
   if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::adds_to_grad, "set_grad", loc);
+  autograd::TraceTape::note_recorded();
   if (!g.defined()) {
     if (State* s = state_of(*this)) s->grad = Tensor(), s->kept.reset();
     return;
@@ -65,6 +67,7 @@ void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
 void Tensor::retain_grad(SourceLoc loc) const {
   State& s = checked_state(*this, "retain_grad", loc);
   if (is_leaf() || std::exchange(s.retains, true)) return;
+  autograd::TraceTape::note_recorded();
   autograd::Edge e = autograd::edge_of(*this);
   // The tensor may be gone when its gradient comes; the hook goes with the node.
   autograd::HookList& list = e.node->hook_list();
@@ -86,6 +89,7 @@ GradNode Tensor::grad_fn() const {
 GradHook Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, SourceLoc loc) const {
   State& s = checked_state(*this, "register_hook", loc);
   if (!hook) fail(ErrorCode::InvalidArgument, "register_hook", loc, "the function is empty");
+  autograd::TraceTape::note_recorded();
   if (is_leaf()) {
     if (current_trace && (!impl_->trace || s.from_outside)) bail(Bail::changes_tape, "register_hook", loc);
     if (!s.hooks) s.hooks = std::make_shared<autograd::HookList>();
@@ -102,6 +106,7 @@ Tensor Tensor::detach_(SourceLoc loc) const {
   if (!s) return *this;
   if (s->view) fail(ErrorCode::InvalidArgument, "detach_", loc, "of a view: what is written through it would be lost to its base; detach() gives a tensor of its own");
   if (current_trace && (!t.trace || s->from_outside)) bail(Bail::changes_tape, "detach_", loc);
+  autograd::TraceTape::note_recorded();
   s->wants = false;
   autograd::Edge before = std::exchange(s->made_by, {});
   if (before.node) autograd::let_go(std::move(before.node));

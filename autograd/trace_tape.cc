@@ -59,10 +59,11 @@ void TraceTape::note(const Tensor& t) {
 
 bool (*Aside::function_runs)(bool) noexcept = nullptr;
 
-Aside::Aside() {
+Aside::Aside() : handles_(exchange_handle_hook(nullptr)) {
   if (current_trace && function_runs) before_ = function_runs(false);
 }
 Aside::~Aside() {
+  exchange_handle_hook(handles_);
   if (current_trace && function_runs) function_runs(before_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "autograd/state.h"
 #include "reprise/autograd.h"
+#include "tensor/variable.h"
 
 namespace reprise::autograd {
 
@@ -25,8 +26,12 @@ class TraceTape {
   const Edge* input_edge(std::uint32_t input) const;
   /// Where a real tensor stood before the trace changed that.
   Edge edge_before(const Tensor&) const;
-  /// Has anything been written down of traced tensors?
+  /// Has anything been written down of traced tensors, or set of their places, or has the tape been walked?
   bool recorded = false;
+  /// That it has, in this thread's trace, if there is one.
+  static void note_recorded() {
+    if (TraceTape* t = current()) t->recorded = true;
+  }
   /// Puts everything back; nothing is noted from here on.
   void end();
 
@@ -60,7 +65,8 @@ class TraceTape {
   TraceTape* const outer_;
 };
 
-/// While it lives, handles that the tape copies and drops are not what the traced function does (reprise::TraceHook).
+/// While it lives, handles that the tape copies and drops are not what the function does that is traced
+/// (reprise::TraceHook), or followed (HandleHook).
 class Aside {
  public:
   Aside();
@@ -73,6 +79,7 @@ class Aside {
 
  private:
   bool before_ = false;
+  HandleHook* handles_;
 };
 
 }  // namespace reprise::autograd

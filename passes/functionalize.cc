@@ -208,11 +208,13 @@ class Functionalizer {
 
   void write(Node& n) {
     const ValueId self = operand(n);
+    const graph::OpDef& def = graph::op(n.op);
+    const bool is_update = def.cls == OpClass::Reference && def.has_inplace;
     ValueId made = out_.add(n.op, values_of(std::move(n.args)), n.info);
     out_.nodes.back().keeps_self = true;
     part_is_copied_ = n.op == OpId::copy;
     if (out_.meta(made).dtype != seen(self).dtype) made = out_.add(OpId::to, {made, seen(self).dtype}, n.info);
-    write(self, made, n.info);
+    write(self, made, n.info, is_update);
   }
 
   /// The functional twin gives the new values of the written arguments, then what the operator makes. See Note [Two forms of a write].
@@ -337,10 +339,13 @@ class Functionalizer {
     return steps;
   }
 
-  void write(ValueId v, ValueId value, const NodeInfo& info) {
+  /// `is_update`: value is the old one but for some elements, which its kernel changes where they stand.
+  void write(ValueId v, ValueId value, const NodeInfo& info, bool is_update = false) {
     if (!graph::identical(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
     const std::vector<ValueId> views = chain(v);
-    const ValueId base = names_places(views) || is_part_of_another_shape(v, views) ? put_in_places(v, value, info) : put_back(views, value, info);
+    const ValueId base = names_places(views) || is_part_of_another_shape(v, views, is_update)
+                             ? put_in_places(v, value, info)
+                             : put_back(views, value, info);
     Storage& s = storage(v);
     s.base = base;
     ++s.generation;
@@ -357,14 +362,19 @@ class Functionalizer {
       return back == PutBack::Places || (back == PutBack::Repeats && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes));
     });
   }
-  /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order and then in its
-  /// own, where only the part is written. Of a part of a part they would make the part around it, and parts beside it wait for one another.
-  /// Its places are few and known, where the storage stands row by row.
-  bool is_part_of_another_shape(ValueId v, const std::vector<ValueId>& views) {
+  /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order
+  /// and then in its own, where only the part is written. Of a part of a part they would make the part around it, and
+  /// parts beside it wait for one another. Its places are few and known, where the storage stands row by row. So are
+  /// those of an update of all of it.
+  bool is_part_of_another_shape(ValueId v, const std::vector<ValueId>& views, bool is_update) {
     auto cuts = [&](ValueId x) { return graph::scatter_of_view(view_of(x)->op).has_value(); };
     const auto other = std::find_if_not(views.begin(), views.end(), cuts);
     const bool nested = std::count_if(views.begin(), other, cuts) > 1;
-    if ((!nested && std::none_of(other, views.end(), cuts)) || !shows_storage(storage(v))) return false;
+    const bool moved = is_update && std::any_of(other, views.end(), [&](ValueId x) {
+                         const PutBack back = graph::view_facts_of(view_of(x)->op).back;
+                         return back == PutBack::Permute || back == PutBack::Reshape;
+                       });
+    if ((!nested && !moved && std::none_of(other, views.end(), cuts)) || !shows_storage(storage(v))) return false;
     const Layout &base = out_.meta(storage(v).base).layout, &l = seen(v).layout;
     return known_contiguous(base) && identical(base.offset, Int(0)) && graph::known_apart(l.sizes, l.strides);
   }

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/check.h"
-
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "runtime/check.h"
 #include "tensor/frozen.h"
+#include "tensor/variable.h"
 
 namespace reprise::detail {
 
@@ -83,7 +83,10 @@ void CheckInterpreter::call(const graph::OpCall& c, std::vector<Tensor>& results
   for (const Tensor& t : written)
     if (t.impl() && !t.impl()->trace) keep_bytes(t);
   const std::size_t first = results.size();
-  graph::forward(c, results);
+  {
+    const HandleScope no_variables(nullptr);  // what an operator does to handles is not the function's doing
+    graph::forward(c, results);
+  }
   for (const Tensor& t : written) makers_[t.impl()->storage] = {&c.op, c.loc};
   if (c.inplace) return;
   for (std::size_t i = first; i < results.size(); ++i) {

@@ -165,15 +165,21 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
   // Results that are views of an argument count from where it was: they are built already. So does an argument that now is a view
   // of another one's storage.
   moved.clear();
+  auto storage_made = [&](const OutputSpec& spec) -> Storage*& {
+    return results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index];
+  };
+  auto shown_by = [&](const graph::MetadataMutation& m) -> const OutputSpec& {
+    return p.graph.outputs[static_cast<std::size_t>(m.from_output)];
+  };
+  // What grows is in its place before others on the same memory (set_) get theirs.
+  for (const graph::MetadataMutation& m : p.graph.metadata_mutations)
+    if (m.from_output >= 0 && m.grows) grow_into(*inputs[m.input]->storage, storage_made(shown_by(m)), outputs);
   for (const graph::MetadataMutation& m : p.graph.metadata_mutations) {
     if (m.from_output < 0) continue;
-    const OutputSpec& spec = p.graph.outputs[static_cast<std::size_t>(m.from_output)];
+    const OutputSpec& spec = shown_by(m);
     if (spec.kind == OutputSpec::Kind::AliasOfInput) moved.push_back({inputs[spec.source]->storage, inputs[spec.source]->offset});
-    else {
-      Storage*& made = results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index];
-      if (m.grows) grow_into(*inputs[m.input]->storage, made, outputs);
-      moved.push_back({made, 0});
-    }
+    else
+      moved.push_back({storage_made(spec), 0});
     retain(moved.back().storage);
   }
   std::size_t next_moved = 0;

@@ -36,6 +36,21 @@ std::optional<Reason> of_captured(const Specialization& s) {
   return std::nullopt;
 }
 
+/// How the sentence about two inputs goes on of which that is no longer true.
+const char* broken(Relation::Kind kind) {
+  switch (kind) {
+    case Relation::Kind::NotSame:
+      return " are one tensor, and were two";
+    case Relation::Kind::SameStorage:
+      return " are on two storages, and were on one";
+    case Relation::Kind::OtherStorage:
+      return " are on one storage, and were on two";
+    case Relation::Kind::Overlap:
+      return " do not overlap, and did";
+  }
+  return "";
+}
+
 /// Of memory that arguments share, or no longer do.
 std::optional<Reason> of_memory(const Specialization& s, const CallFrame& f) {
   const char* const copy = "pass a clone() of one of them";
@@ -60,7 +75,7 @@ std::optional<Reason> of_memory(const Specialization& s, const CallFrame& f) {
     if (i < n && !runtime::has_strides_of(*f.tensors[i], s.input_words[i])) return Reason{name_of(s, i) + " has other strides in dimensions of size 0 or 1, which the function reads", "call contiguous() before"};
   for (const Relation& r : s.relations)
     if (r.a < n && r.b < n && !r.holds(*f.tensors[r.a], *f.tensors[r.b]))
-      return Reason{name_of(s, r.a) + " and " + name_of(s, r.b) + (r.kind == Relation::Kind::NotSame ? " are one tensor, and were two" : r.kind == Relation::Kind::SameStorage ? " are on two storages, and were on one" : " are on one storage, and were on two"),
+      return Reason{name_of(s, r.a) + " and " + name_of(s, r.b) + broken(r.kind),
                     "each is a compilation of its own, made once"};
   return std::nullopt;
 }

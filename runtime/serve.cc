@@ -48,11 +48,26 @@ void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcep
 
 /// Whose replay has thrown: it stays as long as the call's outputs are there.
 thread_local const Specialization* t_failed = nullptr;
+
+/// Runs the function eagerly. What it throws leaves tensors and variables as they were.
+void run_or_undo(void (*function)(void*), void* ctx) {
+  CheckInterpreter run(CheckInterpreter::Random::Own);
+  EagerVariables variables;
+  try {
+    graph::ModeScope scope(run);
+    const HandleScope handles(&variables);
+    function(ctx);
+  } catch (...) {
+    run.restore();
+    throw;
+  }
+  variables.commit();
+}
+
 }  // namespace
 
 void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   outputs.reading = true;  // as find() and compile() began
-  t_failed = &s;
   std::vector<Tensor> values;
   values.reserve(s.assigned.size());
   run_specialization(s, f, outputs);
@@ -67,21 +82,11 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
   if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
   if (dynamic_cast<const device::LateFault*>(&e)) throw;  // not of this call
-  std::string caught = std::string("the function catches an error: ") + e.what(), alone = e.code() == ErrorCode::NotTraceable ? e.what() : std::string("only the replay throws: ") + e.what();
-  CheckInterpreter run(CheckInterpreter::Random::Own);
-  std::vector<std::pair<std::shared_ptr<Variable>, Tensor>> before;  // what it assigns
-  for (const auto& v : t_failed->assigned)
-    if (const Tensor* at = v->handle()) before.emplace_back(v, *at);
+  std::string caught = std::string("the function catches an error: ") + e.what(),
+              alone =
+                  e.code() == ErrorCode::NotTraceable ? e.what() : std::string("only the replay throws: ") + e.what();
   const std::uint64_t errors = errors_made();
-  try {
-    graph::ModeScope scope(run);
-    function(ctx);
-  } catch (...) {
-    run.restore();
-    for (auto& [v, value] : before)
-      if (Tensor* at = v->handle()) *at = std::move(value);
-    throw;
-  }
+  run_or_undo(function, ctx);
   LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
   const bool catches = errors_made() != errors;
   const Bail bail = e.code() == ErrorCode::NotTraceable ? bail_of(e) : catches ? Bail::catches_error : Bail::replay_throws;
@@ -92,14 +97,7 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
 }
 
 void serve_thrown(Compiled& c, std::uint64_t thrown, void (*function)(void*), void* ctx, Outputs& outputs) {
-  CheckInterpreter run(CheckInterpreter::Random::Own);
-  try {
-    graph::ModeScope scope(run);
-    function(ctx);
-  } catch (...) {
-    run.restore();
-    throw;
-  }
+  run_or_undo(function, ctx);
   LockedCompiled lock(c);
   c.count_fallback(Bail::throws);
   for (Compiled::Thrown& t : c.thrown) {

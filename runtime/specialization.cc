@@ -127,6 +127,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       tracer.tape = &tape;
       body(ctx, tracer);
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
+      tracer.capture_assigned();
       std::vector<std::uint8_t> captured_wants;
       std::optional<Joint> joint;
       if (graph::tape.load(std::memory_order_relaxed)) {

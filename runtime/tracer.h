@@ -100,12 +100,16 @@ struct InputPlan {
   bool by_identity = false;                ///< one tensor passed twice is one input
   std::vector<std::int32_t> decided;       ///< reshapes of which it is asked whether they copy, by their number in the trace
   int times_decided = 0;                   ///< how often there was another one
+  /// Tensors of which one is written, and whose memory is one: why their storages are among `whole`. Calls in which it
+  /// is not need no storage.
+  std::vector<std::pair<const TensorImpl*, const TensorImpl*>> overlapping;
+  bool bases_in_branches = false;          ///< branches of cond see storages, of which tensors from outside are views
   bool may_grow = true;                    ///< false: give up instead
 
   int whole_of(const TensorImpl&) const;   ///< index in `whole`, or -1
   bool is_strided(const TensorImpl&) const;
   bool sees_tensors() const { return whole.empty() && strided.empty() && !by_identity; }  ///< each as itself
-  std::size_t size() const { return whole.size() + strided.size() + by_identity + decided.size(); }
+  std::size_t size() const { return whole.size() + strided.size() + by_identity + decided.size() + bases_in_branches; }
 };
 
 /// The values that stand for an input behind those of its structure word.
@@ -132,12 +136,19 @@ struct TensorFact {
   std::uint32_t a = 0, b = 0;
 };
 
-/// What a program asked of two inputs, and must be true of them again.
+/// What a program asked of two inputs, or what decided how they are seen, and must be true of them again.
 struct Relation {
-  enum class Kind { NotSame, SameStorage, OtherStorage } kind;
+  enum class Kind { NotSame, SameStorage, OtherStorage, Overlap } kind;  ///< Overlap, a == b: with itself
   std::uint32_t a, b;
   bool holds(const TensorImpl& x, const TensorImpl& y) const {
-    return kind == Kind::NotSame ? &x != &y : (x.storage == y.storage) == (kind == Kind::SameStorage);
+    switch (kind) {
+      case Kind::NotSame:
+        return &x != &y;
+      case Kind::Overlap:
+        return a == b ? overlaps_itself(x) : overlaps(x, y);
+      default:
+        return (x.storage == y.storage) == (kind == Kind::SameStorage);
+    }
   }
 };
 
@@ -248,6 +259,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that it changes.
   void check_bytes(ObjectBytes, const std::vector<char>& before);
 
+  /// When the function has run: what it assigned to variables is read from others, also where that changes nothing in
+  /// this call.
+  void capture_assigned();
+
   // ---- derivatives (joint.h)
   const std::vector<Tensor>& results() const { return results_; }
   std::size_t inputs() const { return inputs_.size(); }
@@ -325,10 +340,13 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     graph::Graph below;                ///< the graph around it: out_.graph is the innermost
     struct Lifted { Tensor outer, inner; };
     std::vector<Lifted> lifted;        ///< traced tensors from outside, and the inputs that stand for them
-    std::unordered_map<const TracedRef*, std::size_t> of;  ///< outer -> which of these
+    std::vector<Lifted> views;  ///< those that are views of these in the branch, too (InputPlan::bases_in_branches)
+    std::unordered_map<const TracedRef*, TracedRef*> of;         ///< outer -> inner, of both
+    std::unordered_map<const TracedStorage*, TracedRef*> bases;  ///< outer -> the input that shows all of it
     std::size_t first_storage = 0;     ///< in storages_
     std::vector<std::pair<const TracedRef*, std::int32_t>> held;  ///< at the beginning
     std::unordered_set<const Tensor*> assigned;  ///< handles that the branch assigned, and which are still there
+    bool tape_recorded = false;                  ///< TraceTape::recorded at the beginning
   };
   /// While it lives, the graph that is written is the one at that depth.
   struct AtDepth {
@@ -344,6 +362,14 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   TracedRef& found(const Tensor&, SourceLoc);                ///< a real tensor becomes a captured input
   TracedRef& ref_of(const Tensor&, SourceLoc);               ///< the same; in a branch, what comes from outside is an input of it
   TracedRef& lifted(TracedRef& from_outside);
+  TracedRef& lift(RegionTrace&, std::size_t below, Tensor outer);  ///< makes it an input of the branch
+  /// Makes its base one, and it a view of that.
+  TracedRef& lift_view(RegionTrace&, std::size_t below, TracedRef& outer);
+  Tensor base_of(TracedRef&);                      ///< all of its storage
+  bool shows_storage(const TracedStorage&) const;  ///< of a branch's input: is it, row by row, all of its storage?
+  [[noreturn]] void want_bases(SourceLoc, const char* why);
+  [[noreturn]] void want_covering_in_branch(const TracedStorage&, const char* what, SourceLoc loc,
+                                            const std::string& why);
   graph::Graph leave_branch() noexcept;
   /// Traced tensors, and how often the function holds each.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held_by_function() const;

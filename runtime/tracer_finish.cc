@@ -56,12 +56,21 @@ void Tracer::add_outliving() {
   }
 }
 
+void Tracer::capture_assigned() {
+  Work work(*this);
+  for (const Tensor* at : out_.variables->decisive()) found(*at, {});
+}
+
 // A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose elements these are.
 void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t of) -> const std::string& { return g.values[g.inputs[of].value.v].name; };
   const TensorImpl& t = *inputs_[i].concrete;
-  if (overlaps_itself(t)) depends_on(TensorFact::Kind::Overlap, i, i), want_whole(t, Bail::overlap, "compile", {}, name(i) + " is written and overlaps itself");
+  if (overlaps_itself(t)) {
+    depends_on(TensorFact::Kind::Overlap, i, i);
+    wanted_.overlapping.emplace_back(&t, &t);
+    want_whole(t, Bail::overlap, "compile", {}, name(i) + " is written and overlaps itself");
+  }
   memory.any_near(t, [&](std::uint32_t j) -> bool {
     const TensorImpl& other = *inputs_[j].concrete;
     if (j == i || inputs_[j].storage == inputs_[i].storage || !overlaps(t, other)) return false;
@@ -71,7 +80,10 @@ void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
       wanted_.by_identity = true;
       bail(Bail::overlap, "compile", {}, why);
     }
-    if (t.storage == other.storage) want_whole(t, Bail::overlap, "compile", {}, why);
+    if (t.storage == other.storage) {
+      wanted_.overlapping.emplace_back(&t, &other);
+      want_whole(t, Bail::overlap, "compile", {}, why);
+    }
     bail(Bail::overlap, "compile", {}, why);
   });
 }
@@ -244,6 +256,15 @@ Traced Tracer::finish() {
   check_written();
   for (const Traced::Whole& w : out_.wholes)
     if (w.members.empty()) bail(Bail::captures_differ, "compile", {});
+  for (const auto& [a, b] : plan_.overlapping) {
+    auto number = [&](const TensorImpl* t) {
+      return std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.concrete == t; }) -
+             inputs_.begin();
+    };
+    const auto i = static_cast<std::size_t>(number(a)), j = static_cast<std::size_t>(number(b));
+    if (i < inputs_.size() && j < inputs_.size())
+      out_.relations.push_back({Relation::Kind::Overlap, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+  }
   if (plan_.by_identity)
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       out_.same_as.push_back(static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) - inputs_.begin()));

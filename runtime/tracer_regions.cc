@@ -1,24 +1,30 @@
 // Branches of cond: graphs that are traced within another one.
 //
 // Note [Branches]
-// A branch is traced like the function around it, into a graph of its own (Tracer::begin_branch, end_branch), and both are functionalized
-// before they become regions of one node. What a branch uses from outside becomes an input of its graph, and an operand of the node, when it is first
-// met (lifted): a tensor with its own elements alone, whatever storage it is on. So a branch does not know which of its inputs share memory:
-// one that writes to a tensor that it also sees under another name is refused. What a branch wrote is a result of the node, the other branch gives the old
-// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages. Of what is written in parts
-// (one scatter of the operand after another) the parts alone are results, and written back.
-// Both branches run while they are traced, only one of them eagerly: whatever else they change (variables, the sizes of a tensor from
-// outside, the generator) cannot be told of a replay, and ends the trace.
+// A branch is traced like the function around it, into a graph of its own (Tracer::begin_branch, end_branch), and both
+// are functionalized before they become regions of one node. What a branch uses from outside becomes an input of its
+// graph, and an operand of the node, when it is first met (lifted): a tensor with its own elements alone, whatever
+// storage it is on. So a branch does not know which of its inputs share memory. Where that matters (a branch writes to
+// what it, or the other branch, writes or reads under another name), the function is traced again with
+// InputPlan::bases_in_branches: the operands are storages, of which tensors from outside are views in the branch, too.
+// What a branch wrote is a result of the node, the other branch gives the old
+// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages. Of
+// what is written in parts (one scatter of the operand after another) the parts alone are results, and written back.
+// Both branches run while they are traced, only one of them eagerly: whatever else they change (variables, the sizes of
+// a tensor from outside, the generator, the tape) cannot be told of a replay, and ends the trace.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
 
+#include "autograd/state.h"
 #include "base/errors.h"
 #include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/view_column.h"
 #include "passes/functionalize.h"
+#include "passes/view_chains.h"
+#include "runtime/joint.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
 
@@ -28,6 +34,18 @@ using graph::NodeArg;
 using graph::OpId;
 using graph::OutputSpec;
 using graph::ValueId;
+
+namespace {
+
+TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
+
+/// May a write to the one change the other?
+bool may_meet(const Tensor& a, const Tensor& b) {
+  const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
+}
+
+}  // namespace
 
 Tracer::AtDepth::AtDepth(Tracer& tracer, std::size_t d) : t(tracer), depth(d), before(tracer.depth_) {
   if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
@@ -48,33 +66,103 @@ TracedRef& Tracer::lifted(TracedRef& ref) {
   while (at->storage->depth < depth_) {
     const std::size_t below = at->storage->depth;
     RegionTrace& region = *regions_[below];
-    auto [it, is_new] = region.of.try_emplace(at, region.lifted.size());
-    if (is_new) {
-      std::string name;
-      {
-        AtDepth outside(*this, below);
-        if (at->value) name = out_.graph.values[at->value.v].name;
-      }
-      AtDepth inside(*this, below + 1);
-      TensorMeta meta = at->user_meta;
-      meta.layout.offset = 0;
-      Tensor inner = fresh(out_.graph.add_input(std::move(meta), name));
-      auto& made = static_cast<TracedRef&>(*inner.impl()->trace);
-      made.by_place = at->by_place;
-      made.one_way = at->one_way;
-      made.storage->outer = at->storage;
-      region.lifted.push_back({Tensor::share(at->impl), std::move(inner)});
+    if (const auto known = region.of.find(at); known != region.of.end()) {
+      at = known->second;
+      continue;
     }
-    at = static_cast<TracedRef*>(region.lifted[it->second].inner.impl()->trace);
+    TracedRef& made =
+        plan_.bases_in_branches ? lift_view(region, below, *at) : lift(region, below, Tensor::share(at->impl));
+    region.of.emplace(at, &made);
+    at = &made;
   }
   return *at;
+}
+
+TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer) {
+  const auto& from = ref_of_traced(outer);
+  std::string name;
+  {
+    AtDepth outside(*this, below);
+    if (from.value) name = out_.graph.values[from.value.v].name;
+  }
+  AtDepth inside(*this, below + 1);
+  TensorMeta meta = from.user_meta;
+  meta.layout.offset = 0;
+  Tensor inner = fresh(out_.graph.add_input(std::move(meta), name));
+  auto& made = ref_of_traced(inner);
+  made.by_place = from.by_place;
+  made.one_way = from.one_way;
+  made.storage->outer = from.storage;
+  region.lifted.push_back({std::move(outer), std::move(inner)});
+  return made;
+}
+
+TracedRef& Tracer::lift_view(RegionTrace& region, std::size_t below, TracedRef& outer) {
+  std::vector<graph::Node> views;
+  TracedRef*& base = region.bases[outer.storage.get()];
+  Tensor all;
+  {
+    AtDepth outside(*this, below);
+    const ValueId v = value_of(outer);
+    for (ValueId view : passes::chain_of(out_.graph, v)) views.push_back(*passes::view_of(out_.graph, view));
+    if (!base) all = base_of(outer);
+  }
+  if (!base) base = &lift(region, below, std::move(all));
+  AtDepth inside(*this, below + 1);
+  ValueId value = base->value;
+  for (graph::Node& n : views) {
+    bool alone = true;
+    for (std::size_t i = 1; i < n.args.size(); ++i) graph::for_each_value(n.args[i], [&](ValueId) { alone = false; });
+    if (!alone) bail(Bail::branch_overlaps, "cond", n.info.loc, "a branch uses a view that another tensor decides on");
+    n.args[0] = value;
+    value = out_.graph.add(n.op, std::move(n.args), n.info);
+  }
+  auto ref = std::make_unique<TracedRef>(live_);
+  ref->take(*base);
+  ref->user_meta = outer.user_meta;
+  ref->value = value;
+  ref->by_place = outer.by_place;
+  ref->one_way = outer.one_way;
+  TracedRef* made = ref.release();
+  Tensor inner = Tensor::adopt(made->impl = new_traced_impl(made));
+  made->impl->is_view = outer.impl->is_view;
+  region.views.push_back({Tensor::share(outer.impl), std::move(inner)});
+  return *made;
+}
+
+// A handle of the tracer's own.
+Tensor Tracer::base_of(TracedRef& ref) {
+  auto base = std::make_unique<TracedRef>(live_);
+  base->user_meta = out_.graph.meta(ref.storage->whole);
+  base->storage = ref.storage;
+  base->value = ref.storage->whole;
+  TracedRef* made = base.release();
+  return Tensor::adopt(made->impl = new_traced_impl(made));
+}
+
+bool Tracer::shows_storage(const TracedStorage& s) const {
+  return plan_.bases_in_branches && (s.outermost().input < 0 || is_whole(s.outermost().input));
+}
+
+void Tracer::want_bases(SourceLoc loc, const char* why) {
+  if (plan_.may_grow) wanted_.bases_in_branches = true;
+  bail(Bail::branch_overlaps, "cond", loc, why);
+}
+
+void Tracer::want_covering_in_branch(const TracedStorage& s, const char* what, SourceLoc loc, const std::string& why) {
+  if (plan_.may_grow) wanted_.bases_in_branches = true;
+  const std::int32_t i = s.outermost().input;
+  if (i >= 0 && !is_whole(i)) want_covering(static_cast<std::uint32_t>(i), what, loc, why + ", in a branch of cond");
+  bail(Bail::part_of_storage, what, loc, why, ", in a branch of cond");
 }
 
 std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function() const {
   std::unordered_map<const TensorImpl*, std::int32_t> ours;
   for (const Input& i : inputs_) ++ours[i.tensor.impl()];
-  for (const auto& region : regions_)
+  for (const auto& region : regions_) {
     for (const RegionTrace::Lifted& l : region->lifted) ++ours[l.outer.impl()], ++ours[l.inner.impl()];
+    for (const RegionTrace::Lifted& l : region->views) ++ours[l.outer.impl()], ++ours[l.inner.impl()];
+  }
   std::vector<std::pair<const TracedRef*, std::int32_t>> held;
   for (const TracedRef* r : live_) {
     auto mine = ours.find(r->impl);
@@ -90,6 +178,7 @@ std::size_t Tracer::begin_branch() {
   auto region = std::make_unique<RegionTrace>();
   region->first_storage = storages_.size();
   region->held = held_by_function();
+  region->tape_recorded = tape && std::exchange(tape->recorded, false);
   region->below = std::exchange(out_.graph, graph::Graph());
   out_.graph.form = graph::Form::Traced;
   out_.graph.name = region->below.name;
@@ -134,12 +223,19 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   auto changes = [&](const char* what) { bail(Bail::branch_changes, "cond", loc, "a branch ", what); };
   if (!region.assigned.empty()) changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
 
+  auto differentiates = [&] {
+    bail(Bail::branch_changes, "cond", loc,
+         "a branch of cond computes with tensors that want gradients, and a compiled branch has no derivative");
+  };
+  if (tape && std::exchange(tape->recorded, region.tape_recorded)) differentiates();
+
   TracedBranch made;
   std::unordered_set<const TracedStorage*> shown;
   for (const Tensor& t : results) {
     made.defined.push_back(t.defined());
     if (!t.defined()) continue;
     if (t.impl()->keys & kWrappedKey) bail(Bail::wrapped, "cond", loc);
+    if (wants_gradient(*t.impl())) differentiates();
     TracedRef& ref = ref_of(t, loc);
     ValueId v = value_of(ref);
     if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second) v = out_.graph.add(OpId::clone, {v}, info(loc));
@@ -149,6 +245,10 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   }
   for (const graph::Node& n : out_.graph.nodes)
     if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit) changes("calls an operator whose effects keep the order of the program");
+
+  // The tape follows views, also of what wants no gradient: what the branch has made is none of it from here on.
+  for (const Tensor& t : results)
+    if (t.defined() && found(t, loc).storage->depth == depth_) autograd::drop_state(*t.impl());
 
   // Of the tensors that were there before, the function has the handles that it had; of those that the branch made, none.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held = held_by_function();
@@ -164,10 +264,13 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   graph::Graph traced = leave_branch();
   regions_.pop_back();
 
+  auto storage_of = [](const Tensor& t) -> const TracedStorage& { return *ref_of_traced(t).storage; };
   std::vector<passes::TracedInput> facts(traced.inputs.size());
-  for (std::size_t i = 0; i < facts.size(); ++i) facts[i].covers_storage = false;  // what it shows is all that the branch knows of it
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    facts[i].covers_storage = facts[i].is_storage = shows_storage(storage_of(made.operands[i]));
   passes::Functionalized functional = passes::functionalize(std::move(traced), facts);
-  if (const auto& w = functional.wanted) bail(Bail::part_of_storage, w->op, w->loc, w->why, ", in a branch of cond");
+  if (const auto& w = functional.wanted)
+    want_covering_in_branch(storage_of(made.operands[w->input]), w->op, w->loc, w->why);
   made.graph = std::move(functional.graph);
   std::vector<OutputSpec> outputs;
   for (std::int32_t o : functional.outputs) outputs.push_back(made.graph.outputs[static_cast<std::size_t>(o)]);
@@ -179,10 +282,9 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   for (const OutputSpec& o : made.graph.outputs) REPRISE_CHECK(o.kind == OutputSpec::Kind::User);
   for (OutputSpec& o : made.graph.outputs) o.is_view = false;
 
-  auto storage_of = [](const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace).storage; };
   for (std::size_t i = 0; i < made.written.size(); ++i)
     for (std::size_t j = 0; made.written[i] && j < made.written.size(); ++j)
-      if (j != i && storage_of(made.operands[i]) == storage_of(made.operands[j])) bail(Bail::branch_overlaps, "cond", loc);
+      if (j != i && may_meet(made.operands[i], made.operands[j])) want_bases(loc, bail_text(Bail::branch_overlaps));
   return made;
 }
 
@@ -239,6 +341,12 @@ void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const st
   for (std::size_t k = 0; k < metas.size(); ++k) g.values[g.inputs[k].value.v].result = static_cast<std::uint32_t>(k);
 }
 
+/// Do they show the same elements in the same way?
+bool is_same_value(const Tensor& a, const Tensor& b) {
+  const auto &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return &x == &y || (x.value && x.value == y.value && x.storage == y.storage);
+}
+
 }  // namespace
 
 std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc loc) {
@@ -248,13 +356,18 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
   std::vector<std::size_t> of_then, of_otherwise;
   for (std::size_t i = 0; i < then.operands.size(); ++i) of_then.push_back(i);
   for (const Tensor& t : otherwise.operands) {
-    const auto it = std::find_if(operands.begin(), operands.end(), [&](const Tensor& o) { return o.impl() == t.impl(); });
+    auto is_free = [&](const Tensor& o) {
+      const auto k = static_cast<std::size_t>(&o - operands.data());
+      return std::find(of_otherwise.begin(), of_otherwise.end(), k) == of_otherwise.end();
+    };
+    const auto it = std::find_if(operands.begin(), operands.end(),
+                                 [&](const Tensor& o) { return is_same_value(o, t) && is_free(o); });
     of_otherwise.push_back(static_cast<std::size_t>(it - operands.begin()));
     if (it == operands.end()) operands.push_back(t);
   }
   std::vector<TensorMeta> metas;
   for (const Tensor& t : operands) {
-    metas.push_back(static_cast<TracedRef&>(*t.impl()->trace).user_meta);
+    metas.push_back(ref_of_traced(t).user_meta);
     metas.back().layout.offset = 0;
   }
   std::vector<std::string> names(operands.size());
@@ -270,7 +383,10 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
         if (at[i] == k && b.written[i]) return true;
       return false;
     };
-    if (writes(then, of_then) || writes(otherwise, of_otherwise)) written.push_back(k);
+    if (!(writes(then, of_then) || writes(otherwise, of_otherwise))) continue;
+    for (std::size_t other : written)  // each would put back the old elements of what the other has written
+      if (may_meet(operands[other], operands[k])) want_bases(loc, "the branches write to one memory under two names");
+    written.push_back(k);
   }
   auto differ = [&](const auto&... what) { bail(Bail::branches_differ, "cond", loc, what...); };
   if (then.defined != otherwise.defined) differ("the branches give different tensors: undefined ones, or other numbers of them");
@@ -355,8 +471,9 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
       check_writable(ref, "cond", loc);
     } catch (const Error& e) {  // a part of it that the branch has written was
       if (e.code() == ErrorCode::NotTraceable) throw;
-      bail(Bail::branch_overlaps, "cond", loc, "a branch writes to a part of a tensor of which several elements share one address");
+      want_bases(loc, "a branch writes to a part of a tensor of which several elements share one address");
     }
+    ++ref.storage->writes;
     if (parts[w].empty()) out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
     for (const graph::ViewStep& view : parts[w]) {
       const ValueId part = seen_through(out_.graph, value_of(ref), view, info(loc));

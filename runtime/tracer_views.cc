@@ -91,7 +91,8 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
 // How many elements it has. A traced input shows only its own: they are the storage when it is row-major and covers it, as it then must
 // at every call.
 Int Tracer::storage_elements(TracedStorage& s, SourceLoc loc) {
-  if (s.outer) bail(Bail::part_of_storage, "as_strided", loc, "a branch of cond names places in the storage of a tensor from outside");
+  if (s.outer && !shows_storage(s))
+    want_covering_in_branch(s, "as_strided", loc, "names places in the storage of a tensor from outside");
   if (s.input < 0) return numel(out_.graph.meta(s.whole).layout.sizes);
   const Input& input = inputs_[static_cast<std::size_t>(s.input)];
   if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))

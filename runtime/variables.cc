@@ -1,6 +1,7 @@
 #include "runtime/variables.h"
 
 #include <algorithm>
+#include <new>
 
 namespace reprise::detail {
 
@@ -95,6 +96,14 @@ std::vector<const Tensor*> VariableLog::assigned() const {
   return all;
 }
 
+std::vector<const Tensor*> VariableLog::decisive() const {
+  std::vector<const Tensor*> all;
+  for (const auto& [at, e] : entries_)
+    if (e.changed && !e.own && at->impl() && !at->impl()->trace) all.push_back(at);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& asked) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
@@ -115,6 +124,30 @@ bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& as
   }
   for (Captured& c : captured) c.tensor = Tensor();
   return true;
+}
+
+namespace {
+// The log's own handles are none of the function's. Where there is no memory to note one, it stays as the function
+// leaves it.
+template <class F>
+void aside(F note) noexcept {
+  HandleHook* const before = exchange_handle_hook(nullptr);
+  try {
+    note();
+  } catch (const std::bad_alloc&) {
+  }
+  exchange_handle_hook(before);
+}
+}  // namespace
+
+void EagerVariables::handle_made(const Tensor& at, const Tensor& from) noexcept {
+  aside([&] { log_.made(at, from); });
+}
+void EagerVariables::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
+  aside([&] { log_.assigned(to, before); });
+}
+void EagerVariables::handle_destroyed(const Tensor& at) noexcept {
+  aside([&] { log_.destroyed(at, true); });
 }
 
 }  // namespace reprise::detail

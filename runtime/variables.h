@@ -72,6 +72,9 @@ class VariableLog {
   bool assigns() const;
   /// Handles that a replay can assign, and that hold something else than before; by address.
   std::vector<const Tensor*> assigned() const;
+  /// Handles of others that were assigned, and hold a real tensor: which variable it is from decides what the next call
+  /// assigns, also where they hold what they held before. By address.
+  std::vector<const Tensor*> decisive() const;
   /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
   /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
@@ -90,6 +93,18 @@ class VariableLog {
   static bool is_unknown(const Tensor* at, const Entry&, const Before&);
   std::unordered_map<const Tensor*, Entry> entries_;  // of handles that exist
   bool destroyed_others_ = false;
+};
+
+/// The same of a function that runs eagerly and may throw: unless committed, destruction puts back what variables held.
+class EagerVariables final : public HandleHook {
+ public:
+  void handle_made(const Tensor& at, const Tensor& from) noexcept override;
+  void handle_assigned(const Tensor& to, TensorImpl* before) noexcept override;
+  void handle_destroyed(const Tensor& at) noexcept override;
+  void commit() { log_.commit(); }
+
+ private:
+  VariableLog log_;
 };
 
 }  // namespace reprise::detail

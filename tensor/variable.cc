@@ -129,12 +129,22 @@ bool is_thread_local(const void* address) {
 
 namespace detail {
 
+namespace {
+constinit thread_local HandleHook* t_handles = nullptr;
+/// Somebody follows handles, on this or another thread.
+bool is_followed() { return traces.load(std::memory_order_relaxed) != 0; }
+}  // namespace
+
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
   TensorImpl* t = from.impl();
   retain(t);
-  if (current_trace && !t->trace) [[unlikely]] {
-    current_trace->handle_read(from);
-    current_trace->handle_made(to, from);
+  if (is_followed() && !t->trace) [[unlikely]] {
+    if (current_trace) {
+      current_trace->handle_read(from);
+      current_trace->handle_made(to, from);
+    } else if (t_handles) {
+      t_handles->handle_made(to, from);
+    }
   }
   return t;
 }
@@ -147,39 +157,62 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
   TensorImpl* t = to.impl();
   if (t->variables.load(std::memory_order_acquire)) [[unlikely]]
     Variables::holds(&from, t, nullptr);
-  if (current_trace) [[unlikely]] {
+  if (!is_followed()) [[likely]]
+    return;
+  if (current_trace) {
     current_trace->handle_assigned(from, t);
     if (!t->trace) current_trace->handle_made(to, from);
+  } else if (t_handles) {
+    t_handles->handle_assigned(from, t);
+    t_handles->handle_made(to, from);
   }
 }
 
 void assigned(const Tensor& to, TensorImpl* before) noexcept {
   if ((before || empty_variables.load(std::memory_order_relaxed)) && Variables::list_of(before, &to).load(std::memory_order_acquire)) [[unlikely]]
     Variables::holds(&to, before, to.impl());
-  if (current_trace) [[unlikely]]
-    current_trace->handle_assigned(to, before);
+  if (is_followed()) [[unlikely]] {
+    if (current_trace)
+      current_trace->handle_assigned(to, before);
+    else if (t_handles)
+      t_handles->handle_assigned(to, before);
+  }
   if (before) release(before);
 }
 
 void destroyed(const Tensor& handle) noexcept {
   TensorImpl* t = handle.impl();
-  if (current_trace) [[unlikely]]
-    current_trace->handle_destroyed(handle);
+  if (is_followed()) [[unlikely]] {
+    if (current_trace)
+      current_trace->handle_destroyed(handle);
+    else if (t_handles)
+      t_handles->handle_destroyed(handle);
+  }
   if (Variables::list_of(t, &handle).load(std::memory_order_acquire)) [[unlikely]]
     Variables::gone(&handle, t);
   if (t) release(t);
 }
 
+namespace {
+void follow(int more) noexcept {
+  empty_variables.fetch_add(more, std::memory_order_relaxed);
+  traces.fetch_add(more, std::memory_order_relaxed);
+}
+}  // namespace
+
 }  // namespace detail
 
-TraceScope::TraceScope(TraceHook* hook) : before_(std::exchange(current_trace, hook)) {
-  detail::empty_variables.fetch_add(1, std::memory_order_relaxed);
-  detail::traces.fetch_add(1, std::memory_order_relaxed);
+HandleHook* exchange_handle_hook(HandleHook* hook) noexcept { return std::exchange(detail::t_handles, hook); }
+HandleScope::HandleScope(HandleHook* hook) noexcept : before_(exchange_handle_hook(hook)) { detail::follow(1); }
+HandleScope::~HandleScope() {
+  exchange_handle_hook(before_);
+  detail::follow(-1);
 }
+
+TraceScope::TraceScope(TraceHook* hook) : before_(std::exchange(current_trace, hook)) { detail::follow(1); }
 TraceScope::~TraceScope() {
   current_trace = before_;
-  detail::empty_variables.fetch_sub(1, std::memory_order_relaxed);
-  detail::traces.fetch_sub(1, std::memory_order_relaxed);
+  detail::follow(-1);
 }
 
 }  // namespace reprise

@@ -46,4 +46,26 @@ bool is_on_stack_above(const void* address, const void* frame);
 /// Is it in the calling thread's own copy of thread_local variables? Other threads have theirs elsewhere.
 bool is_thread_local(const void* address);
 
+/// Follows handles while a function runs eagerly. What a trace on the same thread follows meanwhile (TraceHook) is none
+/// of it.
+struct HandleHook {
+  virtual ~HandleHook() = default;
+  virtual void handle_made(const Tensor&, const Tensor& from) noexcept = 0;         ///< as a copy or by moving one
+  virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from; has happened
+  virtual void handle_destroyed(const Tensor&) noexcept = 0;  ///< about to be; also one that holds nothing
+};
+/// Sets the calling thread's, and gives the one before. Null: none.
+HandleHook* exchange_handle_hook(HandleHook*) noexcept;
+/// RAII for it.
+class HandleScope {
+ public:
+  explicit HandleScope(HandleHook*) noexcept;
+  ~HandleScope();
+  HandleScope(const HandleScope&) = delete;
+  HandleScope& operator=(const HandleScope&) = delete;
+
+ private:
+  HandleHook* before_;
+};
+
 }  // namespace reprise

@@ -84,13 +84,15 @@ class OwnResults {
 
 }  // namespace detail
 
-/// Runs `then(operands...)` where `pred` is true, `otherwise(operands...)` where it is not, and gives what that gives: a tensor, or tuples,
-/// vectors and aggregates of tensors as compiled functions take them, or nothing. Only the branch that is taken runs, computes, writes and
-/// raises. Inside a compiled function the choice is made at every call from the tensor's value, without a trace or a compilation of its own:
-/// both branches are traced, and must give tensors of the same dtypes and sizes (calls whose branches do not are served eagerly, with the
-/// reason). They may use other tensors than the operands, and write into them. Each result is a row-major tensor of its own: of what a branch
-/// was given, or sees elsewhere, it gives a copy.
-/// `pred` is a tensor of one element of dtype bool (throws DTypeMismatch, ShapeMismatch), or a bool, which decides at once.
+/// Runs `then(operands...)` where `pred` is true, `otherwise(operands...)` where it is not, and gives what that gives:
+/// a tensor, or tuples, vectors and aggregates of tensors as compiled functions take them, or nothing. Only the branch
+/// that is taken runs, computes, writes and raises. Inside a compiled function the choice is made at every call from
+/// the tensor's value, without a trace or a compilation of its own: both branches are traced, and must give tensors of
+/// the same dtypes and sizes (calls whose branches do not are served eagerly, with the reason). They may use other
+/// tensors than the operands, and write into them. Each result is a row-major tensor of its own: of what a branch was
+/// given, or sees elsewhere, it gives a copy. Gradients are those of the branch that is taken. A compiled branch has no
+/// derivative: calls in which one computes with tensors that want gradients are served eagerly, with the reason. `pred`
+/// is a tensor of one element of dtype bool (throws DTypeMismatch, ShapeMismatch), or a bool, which decides at once.
 template <class Then, class Otherwise, class... Operands>
 auto cond(Predicate pred, Then&& then, Otherwise&& otherwise, const Operands&... operands) -> std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>> {
   using R = std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>>;

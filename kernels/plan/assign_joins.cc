@@ -248,7 +248,9 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   if (writes_nothing_if_it_fails(maker, at)) std::erase(before, maker);
   leave_to_undo(before, maker, base_begin, at);
   if (paths_to_any(begin, readers) || paths_to_any(base_begin, before)) return false;
-  if (p_.items[maker].kind == Kind::Native && !innermost_contiguous(at.layout)) return false;
+  if (p_.items[maker].kind == Kind::Native && !innermost_contiguous(at.layout) &&
+      !updates(g_.nodes[p_.items[maker].node]))
+    return false;
   // What the maker works over comes there first: if it fails, nobody on a device puts back what was there.
   if (const Buffer& b = p_.buffers[at.buffer]; !may_undo_ && p_.items[maker].may_fail && b.kind == Buffer::Kind::Input)
     if (const ValueId old = old_of(base); old && root_[old.v] != g_.inputs[b.index].value) return false;
@@ -286,7 +288,8 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
   Id end = static_cast<Id>(p_.maker[c.v]);
   DType dtype = g_.meta(c).dtype;
   bool direct = computed(p) && !fails_half_way(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
-  if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native) direct = innermost_contiguous(part.region);
+  if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native)
+    direct = innermost_contiguous(part.region) || updates(g_.nodes[g_.values[p.v].node]);
   // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.
   std::vector<Id> others;
   if (direct && !overwriters_[c.v].empty()) others = old_readers(p, {end});

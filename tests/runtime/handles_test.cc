@@ -62,6 +62,143 @@ TEST(Handles, OneTensorTwiceBesideOneThatOverlapsIt) {
   check("written after resize_", vector_of(), [](Tensors a) { a[0].resize_({a[0].size(0) + 1}); a[0].add_(1); return Tensors{}; });
 }
 
+// Who is on one storage stays there when it grows, and no tensor has more elements than its storage.
+TEST(Handles, StoragesThatAreTakenAndGrow) {
+  auto two = [](std::int64_t n) {
+    Tensor y = ramp(n) + 10;
+    return Scene{y.alias(), {ramp(n + 1).clone(), y}};
+  };
+  auto three = [](std::int64_t n) {
+    Tensor y = ramp(n) + 10;
+    return Scene{y.alias(), {ramp(n + 1).clone(), y, ramp(n * 2) - 5}};
+  };
+  const std::pair<const char*, Body> bodies[] = {
+      {"set_, more, written",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[0].resize_({a[1].size(0) + 2}), a[0].fill_(7);
+         return a;
+       }},
+      {"set_, more",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[0].resize_({a[1].size(0) + 2});
+         return a;
+       }},
+      {"set_, less, written",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[0].resize_({2}), a[0].fill_(7);
+         return a;
+       }},
+      {"more, set_",
+       [](Tensors a) {
+         a[1].resize_({a[1].size(0) + 2}), a[0].set_(a[1]);
+         return a;
+       }},
+      {"more, written, set_",
+       [](Tensors a) {
+         a[1].resize_({a[1].size(0) + 2}), a[1].fill_(7), a[0].set_(a[1]);
+         return a;
+       }},
+      {"more, written, set_, written",
+       [](Tensors a) {
+         a[1].resize_({a[1].size(0) + 2}), a[1].fill_(7), a[0].set_(a[1]), a[0].add_(1);
+         return a;
+       }},
+      {"set_, the other more",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[1].resize_({a[0].size(0) + 2}), a[1].fill_(7);
+         return a;
+       }},
+      {"set_, the other more, both written",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[1].resize_({a[0].size(0) + 2}), a[0].add_(1), a[1].mul_(2);
+         return a;
+       }},
+      {"set_, written",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[0].fill_(7);
+         return a;
+       }},
+      {"more, and still more",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[0].resize_({a[1].size(0) + 2}), a[0].add_(1), a[1].resize_({a[0].size(0) + 3}),
+             a[1].mul_(2);
+         return a;
+       }},
+      {"set_ to a part, more",
+       [](Tensors a) {
+         Int n = a[1].size(0);
+         a[0].set_(a[1].slice(0, 1, 3)), a[0].resize_({n + 3}), a[0].fill_(7);
+         return a;
+       }},
+      {"set_ to a part that is more",
+       [](Tensors a) {
+         Int n = a[1].size(0);
+         a[1].resize_({n + 3}), a[0].set_(a[1].slice(0, 1, n + 2)), a[0].fill_(7);
+         return a;
+       }},
+      {"to and fro",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[1].set_(a[0]), a[0].resize_({a[0].size(0) + 2}), a[1].add_(1);
+         return a;
+       }},
+      {"an intermediate, more",
+       [](Tensors a) {
+         Tensor t = a[1] + 1;
+         a[0].set_(t), a[0].resize_({t.size(0) + 2}), a[0].fill_(7), t.mul_(2);
+         a.push_back(t);
+         return a;
+       }},
+      {"a view made before",
+       [](Tensors a) {
+         Tensor old = a[1].slice(0, 1);
+         a[0].set_(a[1]), a[0].resize_({a[1].size(0) + 2}), a[0].fill_(7), old.add_(1);
+         a.push_back(old);
+         return a;
+       }},
+  };
+  for (const auto& [what, body] : bodies) check(what, two, body);
+  const std::pair<const char*, Body> of_three[] = {
+      {"two take it",
+       [](Tensors a) {
+         a[0].set_(a[1]), a[2].set_(a[1]), a[2].resize_({a[1].size(0) + 2}), a[0].add_(1), a[2].mul_(2);
+         return a;
+       }},
+      {"one takes it, another more",
+       [](Tensors a) {
+         a[1].resize_({a[1].size(0) + 2}), a[0].set_(a[1]), a[2].set_(a[0]), a[2].fill_(7);
+         return a;
+       }},
+      {"in turns",
+       [](Tensors a) {
+         a[0].set_(a[2]), a[2].resize_({a[2].size(0) + 1}), a[1].resize_({a[1].size(0) + 3}), a[1].add_(a[1]),
+             a[0].add_(1);
+         return a;
+       }},
+      {"both grow",
+       [](Tensors a) {
+         a[1].resize_({a[1].size(0) + 3}), a[2].resize_({a[2].size(0) + 3}), a[0].set_(a[2]), a[0].fill_(7),
+             a[1].add_(1);
+         return a;
+       }},
+  };
+  for (const auto& [what, body] : of_three) check(what, three, body);
+  // Of a storage that nobody is on in the end, or that an argument had before: eagerly at worst.
+  check(
+      "moves on", three,
+      [](Tensors a) {
+        a[0].set_(a[1]), a[1].set_(a[2]), a[0].resize_({a[0].size(0) + 4}), a[0].fill_(7);
+        return a;
+      },
+      {4, 6}, 2);
+  check(
+      "its own more, then another", two,
+      [](Tensors a) {
+        a[0].resize_({a[0].size(0) + 4}), a[0].fill_(1), a[0].set_(a[1]);
+        return a;
+      },
+      {4, 6}, 2);
+}
+
 // One function, called with all of them in turn.
 TEST(Handles, SharingIsPartOfTheCall) {
   auto body = [](Tensor x, Tensor y) { x.t_(); x.add_(1); return x + y.t(); };
@@ -77,6 +214,29 @@ TEST(Handles, SharingIsPartOfTheCall) {
       EXPECT_EQ(show(y), show(y2)) << kind;
     }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// What overlapping arguments need serves calls in which they overlap, and no others.
+TEST(Handles, BlocksThatAreApartCopyNothingAfterOthers) {
+  auto body = [](Tensor a, Tensor b) { a.add_(b), a.mul_(0.5); };
+  for (const bool apart_first : {true, false}) {
+    auto f = compile(body);
+    Tensor want = ramp(64 * 8).view({64, 8}), got = want.clone();
+    auto call = [&](int at) {
+      const std::int64_t before = f.stats().copied_bytes;
+      body(want.slice(0, 0, 16), want.slice(0, at, at + 16));
+      f(got.slice(0, 0, 16), got.slice(0, at, at + 16));
+      EXPECT_EQ(show(want), show(got)) << at;
+      return f.stats().copied_bytes - before;
+    };
+    if (apart_first) EXPECT_EQ(call(32), 0);
+    call(8);
+    for (int at : {32, 16, 40}) EXPECT_EQ(call(at), 0) << at;
+    call(4);
+    EXPECT_EQ(call(24), 0);
+    EXPECT_EQ(f.stats().compilations, 2);
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
 }
 
 TEST(Handles, ACapturedArgumentIsMetAfterItWasReshaped) {

@@ -137,6 +137,50 @@ TEST(Mutation, WritesInPlaceCopyNothing) {
   EXPECT_LE(cache.stats().compilations, 2);
 }
 
+// Index writes change some elements: through views that show all of an argument in another order or shape, where they
+// stand.
+TEST(Mutation, IndexWritesThroughViewsCopyNothing) {
+  using Write = void (*)(Tensor x, Tensor i, Tensor v);
+  const std::pair<const char*, Write> writes[] = {
+      {"index_put_", [](Tensor x, Tensor i, Tensor v) { x.index_put_({i}, v); }},
+      {"index_put_, added up", [](Tensor x, Tensor i, Tensor v) { x.index_put_({i}, v, true); }},
+      {"index_copy_", [](Tensor x, Tensor i, Tensor v) { x.index_copy_(0, i, v); }},
+      {"index_add_", [](Tensor x, Tensor i, Tensor v) { x.index_add_(0, i, v); }},
+      {"scatter_",
+       [](Tensor x, Tensor i, Tensor v) {
+         x.scatter_(0, i.unsqueeze(1).expand({3, v.size(1)}), v);
+       }},
+      {"two", [](Tensor x, Tensor i, Tensor v) { x.index_put_({i}, v), x.index_copy_(0, i + 1, v * 2); }},
+  };
+  const std::pair<const char*, Tensor (*)(Tensor)> views[] = {
+      {"transposed", [](Tensor m) { return m.t(); }},
+      {"a part, transposed", [](Tensor m) { return m.slice(0, 1, 6).t(); }},
+      {"a part of the transposed", [](Tensor m) { return m.t().slice(0, 1); }},
+      {"in blocks",
+       [](Tensor m) {
+         return m.view({-1, 4});
+       }},
+      {"in blocks, transposed",
+       [](Tensor m) {
+         return m.view({4, 2, 12}).permute({2, 0, 1}).select(2, 1);
+       }},
+  };
+  for (const auto& [how, write] : writes)
+    for (const auto& [what, view] : views) {
+      auto body = [write = write, view = view](Tensor m, Tensor i, Tensor v) { write(view(m), i, v); };
+      auto f = compile(body);
+      const Tensor i = arange(3) * 2;
+      for (int round = 0; round < 2; ++round) {
+        Tensor want = arange(96, {.dtype = kFloat32}).view({8, 12}), got = want.clone();
+        const Tensor v = ones({3, view(want).size(1)}) * (round + 7);
+        body(want, i, v), f(got, i, v);
+        EXPECT_TRUE(equal(want, got)) << how << ", " << what;
+      }
+      EXPECT_EQ(f.stats().copied_bytes, 0) << how << ", " << what << "\n" << f.explain();
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << how << ", " << what << ": " << f.stats().last_fallback_reason;
+    }
+}
+
 TEST(Mutation, VersionsCountWrites) {
   auto f = compile([](Tensor x) { x.add_(1); }, {.name = "version"});
   Tensor x = zeros({3});

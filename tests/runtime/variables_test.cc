@@ -262,6 +262,134 @@ TEST(AssignedVariable, AsTheFunctionAssignsIt) {
   }
 }
 
+// An assignment that changes nothing in the traced call, because both variables hold one tensor or none, is done at
+// every call.
+TEST(AssignedVariable, ThatChangesNothingWhenItIsTraced) {
+  struct Vars {
+    Tensor a, b;
+    std::vector<Tensor> v;
+    std::optional<Tensor> maybe;
+  };
+  using Body = std::function<Tensor(Vars&, Tensor)>;
+  const std::pair<const char*, Body> bodies[] = {
+      {"a = b",
+       [](Vars& s, Tensor x) {
+         s.a = s.b;
+         return x + 0;
+       }},
+      {"a = move(b), b = a",
+       [](Vars& s, Tensor x) {
+         s.a = std::move(s.b);
+         s.b = s.a;
+         return x + 0;
+       }},
+      {"last = state, state = ...",
+       [](Vars& s, Tensor x) {
+         s.a = s.b;
+         s.b = s.b * 2 + x;
+         return x + 0;
+       }},
+      {"the difference from the last",
+       [](Vars& s, Tensor x) {
+         Tensor r = s.b - s.a;
+         s.a = s.b;
+         s.b = s.b + x;
+         return r;
+       }},
+      {"elements of a vector",
+       [](Vars& s, Tensor x) {
+         s.v[0] = s.v[1];
+         s.v[1] = s.v[1] + x;
+         return x + 0;
+       }},
+      {"a chain",
+       [](Vars& s, Tensor x) {
+         s.v[0] = s.v[1];
+         s.v[1] = s.a;
+         s.a = s.b;
+         return x + 0;
+       }},
+      {"through a local",
+       [](Vars& s, Tensor x) {
+         Tensor t = s.b;
+         s.a = t;
+         return x + 0;
+       }},
+      {"through a vector of locals",
+       [](Vars& s, Tensor x) {
+         std::vector<Tensor> t{s.b, x};
+         s.a = t[0];
+         return x + 0;
+       }},
+      {"swapped",
+       [](Vars& s, Tensor x) {
+         std::swap(s.a, s.b);
+         return x + 0;
+       }},
+      {"swapped, written",
+       [](Vars& s, Tensor x) {
+         std::swap(s.a, s.b);
+         s.b.add_(x);
+         return x + 0;
+       }},
+      {"assigned, swapped",
+       [](Vars& s, Tensor x) {
+         s.a = x;
+         std::swap(s.a, s.b);
+         return x + 0;
+       }},
+      {"an optional",
+       [](Vars& s, Tensor x) {
+         *s.maybe = s.b;
+         return x + 0;
+       }},
+      {"out and back",
+       [](Vars& s, Tensor x) {
+         Tensor t = std::move(s.a);
+         t.add_(x);
+         s.a = std::move(t);
+         return x + 0;
+       }},
+      {"the best so far",
+       [](Vars& s, Tensor x) {
+         s.a = s.b;
+         s.b = x;
+         return s.a.sum();
+       }},
+  };
+  for (const auto& [name, body] : bodies)
+    for (const int same : {2, 1, 0}) {  // 2: neither holds one
+      Vars eager, compiled;
+      for (Vars* s : {&eager, &compiled}) {
+        s->a = same == 2 ? Tensor() : full({2}, 1), s->b = same ? s->a : full({2}, 2);
+        s->v = {s->a, s->b}, s->maybe = s->a;
+      }
+      if (same == 2 && name != std::string("a = b") && name != std::string("swapped") &&
+          name != std::string("a chain") && name != std::string("an optional"))
+        continue;
+      auto f = compile([&compiled, &body = body](Tensor x) { return body(compiled, x); }, {.name = name});
+      for (int call = 0; call < 8; ++call) {
+        const Tensor x = full({2}, 10 * (call + 1)), want = body(eager, x), got = f(x);
+        std::vector<Tensor> a{got, compiled.a, compiled.b, compiled.v[0], compiled.v[1], *compiled.maybe},
+            b{want, eager.a, eager.b, eager.v[0], eager.v[1], *eager.maybe};
+        SCOPED_TRACE(std::string(name) + ", same " + std::to_string(same) + ", call " + std::to_string(call));
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          ASSERT_EQ(a[i].defined(), b[i].defined()) << i;
+          if (!a[i].defined()) continue;
+          EXPECT_TRUE(equal(a[i], b[i])) << i;
+          for (std::size_t j = 0; j < i; ++j)
+            EXPECT_EQ(a[j].defined() && a[i].is_same(a[j]), b[j].defined() && b[i].is_same(b[j])) << i << " " << j;
+        }
+        for (Vars* s : {&eager, &compiled}) {  // the program gives them others, or one again
+          if (call == 1 || call == 5) s->b = full({2}, 50 + call), s->v[1] = s->b;
+          if (call == 3) s->a = s->b, s->v[0] = s->v[1];
+          if (call == 6) s->v[1] = full({2}, 70);
+        }
+      }
+      EXPECT_LE(f.stats().eager_fallbacks, same == 2 ? 8 : 0) << name << ": " << f.stats().last_fallback_reason;
+    }
+}
+
 // In the function object: captured by value, a member; and in what a pointer leads to.
 TEST(AssignedVariable, OfTheFunctionItself) {
   auto mean = compile([h = zeros({2})](Tensor x) mutable { return h = h * 0.5 + x; });
@@ -419,6 +547,103 @@ TEST(AssignedVariable, IsAsBeforeAfterAnError) {
     }
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// Whatever fails, and however the call is served: no variable is another one.
+TEST(AssignedVariable, IsAsBeforeAfterAnyError) {
+  struct Vars {
+    Tensor member, empty;
+    std::vector<Tensor> list;
+    std::map<std::string, Tensor> named;
+  };
+  Vars s{ones({2}), {}, {ones({2}), zeros({3})}, {{"w", ones({2})}}};
+  Tensor local = ones({2}), gone;
+  auto assign = [&](Tensor x) {
+    s.member = x, s.empty = x + 0, s.named["w"] = s.member;
+    std::swap(s.list[0], s.list[1]);
+    s.list[1] = x;
+    gone = std::move(local);
+    local = x;
+    for (int i = 0; i < 2; ++i) local = local + 0, local = local * 2;
+  };
+  using Body = std::function<Tensor(Tensor)>;
+  const std::pair<const char*, Body> bodies[] = {
+      {"view", [](Tensor x) { return x.view({-1}); }},
+      {"add_, view",
+       [](Tensor x) {
+         x.add_(1);
+         return x.view({-1});
+       }},
+      {"zeros, view",
+       [](Tensor x) {
+         Tensor z = zeros(x.sizes());
+         return x.view({-1}) + z;
+       }},
+      {"scatter_reduce, view",
+       [](Tensor x) {
+         Tensor z = x.scatter_reduce(1, zeros(x.sizes(), {.dtype = kInt64}), x, "sum");
+         return x.view({-1}) + z;
+       }},
+      {"index_select, linear",
+       [](Tensor x) {
+         Tensor z = x.index_select(0, arange(2));
+         return linear(z, ones({3, 3}));
+       }},
+      {"index_select", [](Tensor x) { return x.index_select(0, arange(2) + 7); }},
+      {"written, index_select",
+       [](Tensor x) {
+         x.mul_(2);
+         return x.index_select(0, arange(2) + 7);
+       }},
+      {"linear",
+       [](Tensor x) {
+         return linear(x, ones({3, 3}));
+       }},
+      {"masked_fill_ of expanded",
+       [](Tensor x) {
+         Tensor e = x.unsqueeze(0).expand({2, -1, -1});
+         e.masked_fill_(e.remainder(3) == 1, 2);
+         return x + 0;
+       }},
+      {"caught, then linear",
+       [](Tensor x) {
+         try {
+           x.index_select(0, arange(2) + 7);
+         } catch (const Error&) {
+         }
+         return linear(x, ones({3, 3}));
+       }},
+      {"its own error",
+       [](Tensor x) -> Tensor {
+         Tensor z = x.index_select(0, arange(2));
+         throw std::runtime_error("no");
+       }},
+      {"linear, on a tensor that was reshaped",
+       [](Tensor x) {
+         x.transpose_(0, 1);
+         x.index_select(0, arange(2));
+         return linear(x, ones({3, 3}));
+       }},
+  };
+  for (const auto& [name, body] : bodies) {
+    auto f = compile(
+        [&, &body = body](Tensor x) {
+          assign(x);
+          return body(x);
+        },
+        {.name = name});
+    const Tensor x = arange(14, {.dtype = kFloat32}).view({2, 7}).clone().slice(1, 1, 5);
+    const std::vector<Tensor> before{s.member, s.list[0], s.list[1], s.named["w"], local};
+    const std::string text = x.str();
+    for (int call = 0; call < 4; ++call) {
+      EXPECT_THROW(f(x), std::exception) << name;
+      const std::vector<const Tensor*> now{&s.member, &s.list[0], &s.list[1], &s.named["w"], &local};
+      for (std::size_t i = 0; i < now.size(); ++i)
+        EXPECT_TRUE(now[i]->defined() && now[i]->is_same(before[i])) << name << ", call " << call << ", variable " << i;
+      EXPECT_FALSE(s.empty.defined() || gone.defined()) << name << ", call " << call;
+      EXPECT_EQ(x.str(), text) << name << ", call " << call;
+    }
+  }
 }
 
 TEST(AssignedVariable, IsChecked) {
