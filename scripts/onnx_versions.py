@@ -4,10 +4,11 @@
   python3 -m venv ~/onnx-venv && ~/onnx-venv/bin/pip install onnx onnxruntime       (outside the repository)
   ~/onnx-venv/bin/python scripts/onnx_versions.py [--only OPERATOR ...] [--out FOLDER] [--backend build/tools/reprise_onnx_backend]
 
-Writes a small model for each operator, set, and combination of attributes (each at two values or more), with the results of ONNX Runtime and of the
-reference evaluator of the package onnx. Where the two disagree, ONNX Runtime is taken and the case is listed, unless PREFER says otherwise. Integer inputs that decide
-shapes are given twice: as inputs and as constants. reprise_onnx_backend runs all of them, eagerly and compiled. Prints `N agree, M differ` last, and exits
-with 1 where one differs, or where an operator or a set of the table has no case.
+Writes small models for each operator and set, with attributes at two values or more (each two values of two attributes meet in one of them), with the results of ONNX
+Runtime and of the reference evaluator of the package onnx. Where the two disagree, ONNX Runtime is taken, unless PREFER says that the reference has the
+specification on its side. Integer inputs that decide shapes are given twice: as inputs and as constants. At most --each models of an operator's set are run (0: all,
+an hour and more). reprise_onnx_backend runs them, eagerly and compiled. Prints `N agree, M differ` last, and exits with 1 where one differs, or where an operator of
+the table has no case in a set in which it changed.
 """
 import argparse
 import collections
@@ -144,12 +145,11 @@ case("Clip", [f(5), A("min", 0.2, np.float32)])
 case("Clip", [f(5)])
 case("Clip", [ints(-9, 9, 8), A("min", -3), A("max", 2)], since=12)
 for to in (1, 2, 3, 6, 7, 9, 10, 11, 16):
-    case("Cast", [FINITE[:11]], to=[to], saturate=[ABSENT])
+    case("Cast", [FINITE[:11]], to=[to])
     case("Cast", [N(ints(-3, 9, 2, 3))], since=6, to=[to])
     case("Cast", [bools(5)], since=6, to=[to])
     case("Cast", [f(4).astype(np.float16)], since=6, to=[to])
     case("Cast", [f(4).astype(np.float64)], since=6, to=[to])
-case("Cast", [np.array([1.0, 500, -1e9, 1e-4, np.inf, np.nan], np.float32)], since=19, to=[17, 19], saturate=[ABSENT, 0])
 case("CastLike", [f(4), ints(0, 3, 1)])
 case("CastLike", [ints(0, 9, 4), f(1)])
 case("Elu", [FINITE], alpha=[ABSENT, 0.3])
@@ -342,9 +342,9 @@ padded("ConvTranspose", [f(1, 2, 4, 3), f(2, 3, 3, 2), f(3)], strides=[ABSENT, [
 padded("ConvTranspose", [f(1, 2, 4, 3), f(2, 2, 3, 2)], group=[2], strides=[[2, 2]])
 case("ConvTranspose", [f(1, 2, 4, 3), f(2, 3, 3, 2)], strides=[[2, 2]], output_shape=[[8, 6], [9, 6], [7, 5]], auto_pad=[ABSENT, "SAME_UPPER", "SAME_LOWER"])
 POOL = dict(kernel_shape=[[3, 2]], strides=[ABSENT, [2, 2], [2, 3]], ceil_mode=[ABSENT, 1], dilations=[ABSENT, [2, 1]])
-padded("AveragePool", [f(1, 2, 6, 5)], count_include_pad=[ABSENT, 1], **POOL)
-case("AveragePool", [f(1, 2, 5, 5)], kernel_shape=[[2, 2]], strides=[[2, 2], [3, 3]], pads=[ABSENT, [0, 0, 1, 1], [1, 1, 1, 1]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
-case("AveragePool", [f(1, 2, 7)], kernel_shape=[[3]], strides=[[2], [5]], pads=[ABSENT, [1, 1], [0, 2]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
+padded("AveragePool", [f(1, 2, 6, 5)], since=7, count_include_pad=[ABSENT, 1], **POOL)
+case("AveragePool", [f(1, 2, 5, 5)], since=7, kernel_shape=[[2, 2]], strides=[[2, 2], [3, 3]], pads=[ABSENT, [0, 0, 1, 1], [1, 1, 1, 1]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
+case("AveragePool", [f(1, 2, 7)], since=7, kernel_shape=[[3]], strides=[[2], [5]], pads=[ABSENT, [1, 1], [0, 2]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
 padded("MaxPool", [f(1, 2, 6, 5)], outputs=2, storage_order=[ABSENT, 1], **POOL)
 padded("MaxPool", [f(1, 2, 6, 5)], **POOL)
 case("MaxPool", [f(1, 2, 7)], kernel_shape=[[3]], strides=[[2], [5]], pads=[ABSENT, [1, 1], [0, 2]], ceil_mode=[ABSENT, 1])
@@ -424,18 +424,32 @@ def recurrent(op, gates, activations, outputs, alphas):
             case(op, [x, w, r, b, None, *states, C(f(directions, 3 * HID))], since=7, **more, **flags)
         for names in activations:
             for alpha, beta in alphas:
+                # Fewer numbers than activations that take one: the specification does not say what stands there.
+                takes = [sum(n in group for n in names) * directions for group in (ALPHA, BETA)]
+                if any(given is not None and len(given) < n for given, n in zip((alpha, beta), takes)) or (alpha is None and any(n in UNSAID for n in names)):
+                    continue
                 extra = {k: [v] for k, v in (("activation_alpha", alpha), ("activation_beta", beta)) if v}
                 case(op, [x, w, r, b], since=7, activations=[(names * 2)[: len(names) * directions]], **extra, **more)
         t = lambda c: C(np.ascontiguousarray(np.swapaxes(c.value, 0, 1)))
         case(op, [np.ascontiguousarray(np.swapaxes(x, 0, 1)), w, r, b, None, *[t(s) for s in states]], since=14, layout=[1], **more)
 
 
+ALPHA, BETA = ("LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Affine"), ("ScaledTanh", "HardSigmoid", "Affine")
+UNSAID = ("ScaledTanh", "Affine", "ThresholdedRelu")  # ONNX Runtime has 0 for all of them, also where the operator of that name has another default
 ALPHAS = [(None, None), ([0.3], [0.2]), ([0.3, 0.6], [0.2, 0.1]), ([0.3, 0.6, 0.9, 0.4], [0.2, 0.1, 0.4, 0.3])]
 recurrent("RNN", 1, [["Relu"], ["Affine"], ["LeakyRelu"], ["ThresholdedRelu"], ["ScaledTanh"], ["HardSigmoid"], ["Elu"], ["Softsign"], ["Softplus"], ["Sigmoid"]], 2, ALPHAS[:3])
 recurrent("GRU", 3, [["Sigmoid", "LeakyRelu"], ["HardSigmoid", "Tanh"], ["HardSigmoid", "ScaledTanh"]], 2, ALPHAS)
 recurrent("LSTM", 4, [["Sigmoid", "LeakyRelu", "Tanh"], ["HardSigmoid", "Tanh", "Affine"], ["Sigmoid", "Relu", "ScaledTanh"]], 3, ALPHAS)
 W = lambda g, d=1: [C(f(d, g * HID, IN)), C(f(d, g * HID, HID)), C(f(d, 2 * g * HID))]
 case("RNN", [f(SEQ, BATCH, IN), *W(1, 2)], since=7, hidden_size=[HID], direction=["bidirectional"], outputs=2, activations=[["Relu", "Affine"], ["Affine", "Tanh"], ["LeakyRelu", "HardSigmoid"]], activation_alpha=[ABSENT, [0.5], [0.5, 0.3]], activation_beta=[ABSENT, [0.1]])
+
+# ---- newer than set 22
+case("RMSNormalization", [f(2, 3, 4), f(4)], axis=[ABSENT, -1, 2], epsilon=[ABSENT, 0.1])
+case("RMSNormalization", [f(2, 3, 4), f(3, 4)], axis=[1, -2])
+case("Swish", [FINITE], alpha=[ABSENT, 0.3])
+for t in (np.float32, np.int64):
+    case("CumProd", [ints(-3, 4, 2, 3, 4).astype(t), N(1)], exclusive=[ABSENT, 1], reverse=[ABSENT, 1])
+case("DequantizeLinear", [ints(0, 255, 2, 3, dtype=np.uint8), C(np.float32(0.5))], since=23, output_dtype=[ABSENT, 1, 10])
 
 # ---- losses, signals, dropout
 for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
@@ -461,8 +475,14 @@ case("Dropout", [f(2, 3), C(np.float32(0.0)), C(np.bool_(True))], since=12, outp
 ELSEWHERE = {op: "random numbers" for op in "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()}
 ELSEWHERE |= {op: "graphs: tests/onnx and scripts/onnx_backend.sh" for op in "If Loop Scan ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap SplitToSequence".split()}
 
-# Where ONNX Runtime and the reference evaluator disagree: (operator, condition on set, attributes, inputs): which is right, and why.
-PREFER = []
+# Where ONNX Runtime leaves the specification: (operators, condition on attributes and inputs, why). The reference evaluator is taken; without it there is nothing to compare with.
+SAME = lambda a, x: a.get("auto_pad", "").startswith("SAME") and "dilations" in a
+PREFER = [
+    (("AveragePool", "MaxPool", "LpPool"), SAME, "auto_pad does not see dilations"),
+    (("MaxUnpool",), lambda a, x: len(x) > 2, "places are taken to be of output_shape"),
+    (("Resize",), lambda a, x: a.get("coordinate_transformation_mode") in ("align_corners", "tf_crop_and_resize") and len(x) == 3, "the length is floor(length * scale)"),
+    (("Resize",), lambda a, x: "keep_aspect_ratio_policy" in a, "the policy is not seen where axes are negative"),
+]
 
 
 def schema_at(op, version):
@@ -493,7 +513,7 @@ def attribute_sets(attributes, rng):
 def build(op, version, inputs, attributes, outputs, as_constants):
     """None where the set has no such form."""
     schema = schema_at(op, version)
-    if schema is None or schema.deprecated or any(n not in schema.attributes for n in attributes):
+    if schema is None or any(n not in schema.attributes for n in attributes):
         return None
     attributes = dict(attributes)
     names, feeds, initializers, positional = [], {}, [], []
@@ -580,6 +600,7 @@ def main():
     options.add_argument("--out", default=None)
     options.add_argument("--only", nargs="*", default=None)
     options.add_argument("--backend", default="build/tools/reprise_onnx_backend")
+    options.add_argument("--each", type=int, default=12)
     options.add_argument("--list", action="store_true", help="list the cases in which the two others disagree")
     o = options.parse_args()
     out = pathlib.Path(o.out or tempfile.mkdtemp(prefix="onnx_versions_"))
@@ -591,7 +612,8 @@ def main():
     for s in onnx.defs.get_all_schemas_with_history():
         if s.domain == "" and s.since_version <= NEWEST:
             changed[s.name].add(s.since_version)
-    covered, disagree, neither, folders, seen = collections.defaultdict(set), [], 0, [], set()
+    covered, nobody, disagree, folders, seen = collections.defaultdict(set), collections.defaultdict(set), [], [], set()
+    jobs = collections.defaultdict(list)
     for op, inputs, since, until, outputs, attributes in CASES:
         if o.only and op not in o.only:
             continue
@@ -601,54 +623,62 @@ def main():
         for version in sets:
             if version < since or version > until or not any(a <= version <= b for a, b in ranges[op]):
                 continue
-            chosen = attribute_sets(attributes, rng)
-            for given in chosen if version in starts else chosen[:: max(1, len(chosen) // 3)]:
+            for given in attribute_sets(attributes, rng):
                 for as_constants in (False, True) if any(isinstance(x, A) for x in inputs) else (False,):
-                    made = build(op, version, inputs, given, outputs, as_constants)
-                    if made is None:
-                        continue
-                    model, feeds = made
-                    key = model.SerializeToString() + b"".join(a.tobytes() for a in feeds.values())
-                    if key in seen:
-                        continue
-                    seen.add(key)
-                    runtime, reference = expected(model, feeds)
-                    label = f"{op}_{version}_{len(folders)}"
-                    told = f"{label} {given}{' constants' if as_constants else ''}"
-                    if runtime is None and reference is None:
-                        neither += 1
-                        continue
-                    chosen = runtime if runtime is not None else reference
-                    if runtime is not None and reference is not None and not all(close(a, b) for a, b in zip(runtime, reference)):
-                        for name, holds, use_reference in PREFER:
-                            if name == op and holds(version, given, inputs):
-                                chosen = reference if use_reference else runtime
-                        disagree.append((op, version, told))
-                    covered[op].add(max(s for s in starts if s <= version))
-                    folder = out / label
-                    data = folder / "test_data_set_0"
-                    data.mkdir(parents=True, exist_ok=True)
-                    (folder / "model.onnx").write_bytes(model.SerializeToString())
-                    (folder / "what.txt").write_text(f"{told}\n{onnx.printer.to_text(model)}\n{feeds}\nruntime {runtime}\nreference {reference}\n")
-                    for i, array in enumerate(feeds.values()):
-                        (data / f"input_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
-                    for i, array in enumerate(chosen):
-                        (data / f"output_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
-                    folders.append(folder)
+                    jobs[op, version].append((inputs, given, outputs, as_constants))
+    for (op, version), all_of in jobs.items():
+        rng.shuffle(all_of)
+        begin = len(folders)
+        for inputs, given, outputs, as_constants in all_of:
+            if o.each and len(folders) - begin >= o.each:
+                break
+            made = build(op, version, inputs, given, outputs, as_constants)
+            if made is None:
+                continue
+            model, feeds = made
+            key = model.SerializeToString() + b"".join(a.tobytes() for a in feeds.values())
+            if key in seen:
+                continue
+            seen.add(key)
+            runtime, reference = expected(model, feeds)
+            label = f"{op}_{version}_{len(folders)}"
+            told = f"{label} {given}{' constants' if as_constants else ''}"
+            if any(op in names and holds(given, inputs) for names, holds, _ in PREFER):
+                runtime = None
+            since = max(s for s in changed[op] if s <= version)
+            if runtime is None and reference is None:
+                nobody[op].add(since)
+                continue
+            if runtime is not None and reference is not None and not all(close(a, b) for a, b in zip(runtime, reference)):
+                disagree.append(told)
+            covered[op].add(since)
+            folder = out / label
+            data = folder / "test_data_set_0"
+            data.mkdir(parents=True, exist_ok=True)
+            (folder / "model.onnx").write_bytes(model.SerializeToString())
+            (folder / "what.txt").write_text(f"{told}\n{onnx.printer.to_text(model)}\n{feeds}\nruntime {runtime}\nreference {reference}\n")
+            for i, array in enumerate(feeds.values()):
+                (data / f"input_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
+            for i, array in enumerate(runtime if runtime is not None else reference):
+                (data / f"output_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
+            folders.append(folder)
     failures = 0
     for op in sorted(ranges):
         if o.only and op not in o.only or op in ELSEWHERE:
             continue
         wanted = {s for s in changed[op] if any(a <= s <= b for a, b in ranges[op])}
-        if missing := sorted(wanted - covered[op]):
+        # Set 7 is the oldest that the documents promise.
+        if missing := sorted(s for s in wanted - covered[op] - nobody[op] if s >= 7):
+            failures += 1
             print(f"no case: {op} of set {', '.join(map(str, missing))}")
-    print(f"{len(folders)} models in {out}; nobody computes {neither}; the two others disagree in {len(disagree)}", file=sys.stderr)
-    if o.list:
-        for op, version, told in disagree:
-            print("disagree", told)
+        if missing := sorted(s for s in nobody[op] - covered[op] if s >= 7):
+            print(f"nobody computes {op} of set {', '.join(map(str, missing))}", file=sys.stderr)
+    print(f"{len(folders)} models in {out}; the two others disagree in {len(disagree)}", file=sys.stderr)
+    for told in disagree if o.list else []:
+        print("disagree", told)
     agree = 0
     for at in range(0, len(folders), 500):
-        ran = subprocess.run([o.backend, *map(str, folders[at : at + 500])], check=False, capture_output=True, text=True)
+        ran = subprocess.run([o.backend, "--tolerance", "1e-4", *map(str, folders[at : at + 500])], check=False, capture_output=True, text=True)
         for line in ran.stdout.splitlines():
             if line.startswith("passed"):
                 agree += 1

@@ -27,6 +27,11 @@ Port port(const ValueInfo& v, const Source& source, const char* what) {
   return p;
 }
 
+/// As models take a rate, or a mode.
+bool is_one_integer(const Port& p) {
+  return is_integral(p.dtype) && p.dtype != kBool && p.sizes && std::all_of(p.sizes->begin(), p.sizes->end(), [](const Dimension& d) { return d.size == 1; });
+}
+
 /// Weights hardly ever change.
 void freeze_constants(const Program& p) {
   for (const Value& v : p.constants)
@@ -53,7 +58,8 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
     }
     if (next >= plan.program.graph.in.size() || plan.names[static_cast<std::size_t>(plan.program.graph.in[next])] != v.name) continue;  // a constant
     Port p = port(v, source, "the input");
-    p.decides_sizes = plan.decides[static_cast<std::size_t>(plan.program.graph.in[next])];
+    const std::size_t slot = static_cast<std::size_t>(plan.program.graph.in[next]);
+    p.decides_sizes = plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
     program->inputs.push_back(std::move(p));
     ++next;
   }

@@ -135,6 +135,22 @@ TEST(OnnxVersions, TheSignOfNaNIsNaN) {
   agrees({"Sign", 13, {}, row({kNan, -kInf, -2, -0.f, 3}), row({kNan, -1, -1, 0, 1})});
 }
 
+TEST(OnnxVersions, SmallThingsOfSingleSets) {
+  const Tensor x = row({1, -1, 2, -2, 3, -3}).view({1, 3, 2});
+  agrees({"PRelu", 6, {}, x, row({1, -0.5f, 2, -2, 3, -0.75f}).view({1, 3, 2}), {file::floats("c0", {3}, {0.5f, 1, 0.25f})}});  // a slope for each channel
+  for (int set : {9, 13, 21}) {
+    agrees({"Cast", set, {attribute("to", std::int64_t{2})}, row({-1, 2.5f, -7, 300}), row({255, 2, 249, 44}).to(kUInt8)});
+    agrees({"Cast", set, {attribute("to", std::int64_t{3})}, row({-1, 2.5f, 130}), row({-1, 2, -126}).to(kInt8)});
+  }
+  agrees({"DynamicQuantizeLinear", 11, {}, zeros({3}), zeros({3}, {.dtype = kUInt8}), {}, 3});
+  agrees({"Swish", 24, {attribute("alpha", 2.f)}, x, x * sigmoid(x * 2.0)});
+  agrees({"RMSNormalization", 23, {}, x, x * rsqrt(mean(x * x, {-1}, true) + 1e-5) * row({1, 2}), {file::floats("c0", {2}, {1, 2})}});
+  agrees({"CumProd", 26, {attribute("exclusive", std::int64_t{1})}, row({2, 3, 4}), row({1, 2, 6}), {file::number("c0", 0)}});
+  // spatial = 0: statistics for each element behind the batch
+  const auto four = [](const char* name, float v) { return file::floats(name, {3, 2}, {v, v, v, v, v, 2 * v}); };
+  agrees({"BatchNormalization", 7, {attribute("spatial", std::int64_t{0}), attribute("epsilon", 0.f)}, x, row({1, -1, 2, -2, 3, -7}).view({1, 3, 2}), {four("c0", 1), four("c1", 0), four("c2", 0), file::floats("c3", {3, 2}, {1, 1, 1, 1, 1, 36.f / 49})}});
+}
+
 /// Numbers of any rank stay numbers: pads of PyTorch's older exporter, [0, 0, n, 1] by last dimension first, become ONNX's.
 TEST(OnnxVersions, PadsThatExportersComputeAreNoTensors) {
   const auto axis = [](std::int64_t a) { return std::vector<file::Message>{attribute("axis", a)}; };
@@ -156,6 +172,30 @@ TEST(OnnxVersions, PadsThatExportersComputeAreNoTensors) {
   }
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
   EXPECT_EQ(compiled.stats().compilations, 1);
+}
+
+/// A rate, or a mode: the branch of the call's number alone is traced.
+TEST(OnnxVersions, OneIntegerThatAnIfAsksForIsANumber) {
+  const file::Graph then{.outputs = {value("t", file::kFloat, {"a"})}, .nodes = {node("Reshape", {"x", "two"}, {"t"})}}, otherwise{.outputs = {value("o", file::kFloat, {"a"})}, .nodes = {node("Neg", {"x"}, {"o"})}};
+  const file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("rate", file::kInt64, {}), value("flag", file::kBool, {})},
+                      .outputs = {value("y", file::kFloat, {"a"}), value("z", file::kFloat, {"n"})},
+                      .initializers = {file::number("known", 16000), file::ints("two", {2, -1})},
+                      .nodes = {node("Equal", {"rate", "known"}, {"is"}), node("If", {"is"}, {"y"}, {file::graph_attribute("then_branch", then.message()), file::graph_attribute("else_branch", otherwise.message())}),
+                                node("If", {"flag"}, {"z"}, {file::graph_attribute("then_branch", file::Graph{.outputs = {value("t2", file::kFloat, {"n"})}, .nodes = {node("Neg", {"x"}, {"t2"})}}.message()),
+                                                            file::graph_attribute("else_branch", file::Graph{.outputs = {value("o2", file::kFloat, {"n"})}, .nodes = {node("Abs", {"x"}, {"o2"})}}.message())})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  EXPECT_TRUE(m.inputs()[1].decides_sizes);
+  EXPECT_FALSE(m.inputs()[2].decides_sizes);  // a condition itself stays a tensor, and both branches are compiled
+  auto compiled = compile(m);
+  for (int n : {4, 3})  // 3 has no rows of two: the other branch
+    for (bool flag : {true, false}) {
+      const Tensor x = arange(n, {.dtype = kFloat32});
+      const std::vector<Tensor> y = compiled(std::vector<onnx::Argument>{x, onnx::Argument::number(n == 4 ? 16000 : 8000), scalar_tensor(flag)});
+      EXPECT_TRUE(equal(y[0], n == 4 ? x.view({2, 2}) : -x));
+      EXPECT_TRUE(equal(y[1], flag ? -x : x));
+    }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
+  EXPECT_EQ(compiled.stats().compilations, 2);
 }
 
 // ---- what turned files away
