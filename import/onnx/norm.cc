@@ -6,7 +6,8 @@
 namespace reprise::onnx {
 namespace {
 
-/// A list of channels beside [n, c, ...]; of more dimensions (`spatial` = 0, before set 9) they are those behind the batch.
+/// A list of channels beside [n, c, ...]; of more dimensions (`spatial` = 0, before set 9) they are those behind the
+/// batch.
 Tensor by_channel(const Tensor& t, int rank) {
   if (t.dim() != 1) return t;
   Ints sizes;
@@ -122,14 +123,10 @@ void lrn(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, 0, batch_norm_of},
-    {"GroupNormalization", 18, 0, group_norm_of},
-    {"InstanceNormalization", 6, 0, instance_norm},
-    {"LRN", 1, 0, lrn},
-    {"LayerNormalization", 17, 0, layer_norm_of},
-    {"LpNormalization", 1, 0, lp_norm},
-    {"MeanVarianceNormalization", 9, 0, mean_variance},
-    {"RMSNormalization", 23, 0, rms_norm_of},
+    {"BatchNormalization", 7, 0, batch_norm_of},        {"GroupNormalization", 18, 0, group_norm_of},
+    {"InstanceNormalization", 6, 0, instance_norm},     {"LRN", 1, 0, lrn},
+    {"LayerNormalization", 17, 0, layer_norm_of},       {"LpNormalization", 1, 0, lp_norm},
+    {"MeanVarianceNormalization", 9, 0, mean_variance}, {"RMSNormalization", 23, 0, rms_norm_of},
 };
 
 }  // namespace

@@ -285,8 +285,11 @@ class Planner {
     plan_.decides.assign(plan_.names.size(), false);
     plan_.chooses.assign(plan_.names.size(), false);
     ends(plan_.program.graph);
-    decide(plan_.program.graph, plan_.decides, [](const Node& n, std::size_t input) { return (n.row->numbers >> std::min<std::size_t>(input, 31) & 1) != 0; });
-    decide(plan_.program.graph, plan_.chooses, [](const Node& n, std::size_t input) { return n.data.op == "If" && input == 0; });
+    decide(plan_.program.graph, plan_.decides, [](const Node& n, std::size_t input) {
+      return (n.row->numbers >> std::min<std::size_t>(input, 31) & 1) != 0;
+    });
+    decide(plan_.program.graph, plan_.chooses,
+           [](const Node& n, std::size_t input) { return n.data.op == "If" && input == 0; });
   }
   static void reads(const Node& n, std::set<int>& all) {
     for (int s : n.in)

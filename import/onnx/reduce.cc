@@ -56,16 +56,19 @@ void sum_of(Call& c, Before&& before, After&& after, int input_since = 18) {
 Tensor as_is(const Tensor& x) { return x; }
 void reduce_sum(Call& c) { sum_of(c, as_is, as_is, 13); }
 void reduce_l1(Call& c) {
-  sum_of(c, [](const Tensor& x) { return abs(x); }, as_is);
+  sum_of(
+      c, [](const Tensor& x) { return abs(x); }, as_is);
 }
 void reduce_l2(Call& c) {
-  sum_of(c, [](const Tensor& x) { return square(x); }, [](const Tensor& x) { return sqrt(x); });
+  sum_of(
+      c, [](const Tensor& x) { return square(x); }, [](const Tensor& x) { return sqrt(x); });
 }
 void reduce_log_sum(Call& c) {
   sum_of(c, as_is, [](const Tensor& x) { return log(x); });
 }
 void reduce_sum_square(Call& c) {
-  sum_of(c, [](const Tensor& x) { return square(x); }, as_is);
+  sum_of(
+      c, [](const Tensor& x) { return square(x); }, as_is);
 }
 void reduce_mean(Call& c) {
   const Reduction r = reduction(c);
@@ -101,7 +104,8 @@ void reduce_log_sum_exp(Call& c) {
   Axes all;
   for (int d = 0; d < r.x.dim(); ++d) all.push_back(d);
   const Tensor x = is_floating(r.x.dtype()) ? r.x : r.x.to(kFloat64);
-  c.give(x.dim() == 0 ? r.x : logsumexp(x, OptionalDims(r.axes && !r.axes->empty() ? *r.axes : all), r.keep).to(r.x.dtype()));
+  c.give(x.dim() == 0 ? r.x
+                      : logsumexp(x, OptionalDims(r.axes && !r.axes->empty() ? *r.axes : all), r.keep).to(r.x.dtype()));
 }
 
 void arg_extreme(Call& c, bool largest) {
