@@ -123,10 +123,14 @@ void lrn(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, 0, batch_norm_of},        {"GroupNormalization", 18, 0, group_norm_of},
-    {"InstanceNormalization", 6, 0, instance_norm},     {"LRN", 1, 0, lrn},
-    {"LayerNormalization", 17, 0, layer_norm_of},       {"LpNormalization", 1, 0, lp_norm},
-    {"MeanVarianceNormalization", 9, 0, mean_variance}, {"RMSNormalization", 23, 0, rms_norm_of},
+    {"BatchNormalization", 7, 0, batch_norm_of},
+    {"GroupNormalization", 18, 0, group_norm_of},
+    {"InstanceNormalization", 6, 0, instance_norm},
+    {"LRN", 1, 0, lrn},
+    {"LayerNormalization", 17, 0, layer_norm_of},
+    {"LpNormalization", 1, 0, lp_norm},
+    {"MeanVarianceNormalization", 9, 0, mean_variance},
+    {"RMSNormalization", 23, 0, rms_norm_of},
 };
 
 }  // namespace
