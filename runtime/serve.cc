@@ -41,7 +41,8 @@ void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::strin
 void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcept {
   if (reason == c.last_fallback_reason || !log::on(log::Channel::Recompiles)) return;
   try {
-    log::event(log::Event::not_traceable, c.options.name, "a call was served eagerly: " + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
+    log::event(log::Event::not_traceable, c.options.name, "a call was served eagerly: " + reason,
+               {{"kind", bail_name(bail)}, {"reason", reason}});
   } catch (const std::exception&) {  // then it is not told
   }
 }

@@ -2,13 +2,16 @@
 """Every operator of import/onnx's table, at every operator set in which it changed, against two other implementations.
 
   python3 -m venv ~/onnx-venv && ~/onnx-venv/bin/pip install onnx onnxruntime       (outside the repository)
-  ~/onnx-venv/bin/python scripts/onnx_versions.py [--only OPERATOR ...] [--out FOLDER] [--backend build/tools/reprise_onnx_backend]
+  ~/onnx-venv/bin/python scripts/onnx_versions.py [--only OPERATOR ...] [--each N] [--out FOLDER] [--backend FILE]
 
-Writes a small model for each operator, set, and combination of attributes (each at two values or more), with the results of ONNX Runtime and of the
-reference evaluator of the package onnx. Where the two disagree, ONNX Runtime is taken and the case is listed, unless PREFER says otherwise. Integer inputs that decide
-shapes are given twice: as inputs and as constants. reprise_onnx_backend runs all of them, eagerly and compiled. Prints `N agree, M differ` last, and exits
-with 1 where one differs, or where an operator or a set of the table has no case.
+Writes small models for each operator and set, with attributes at two values or more (each two values of two attributes
+meet in one of them), with the results of ONNX Runtime and of the reference evaluator of the package onnx. Where the
+two disagree, ONNX Runtime is taken, unless PREFER says that it leaves the specification. Integer inputs that decide
+shapes are given twice: as inputs and as constants. At most --each models of an operator's set are run (0: all, an hour
+and more). reprise_onnx_backend runs them, eagerly and compiled. Prints `N agree, M differ` last, and exits with 1
+where one differs, or where an operator of the table has no case in a set in which it changed.
 """
+
 import argparse
 import collections
 import itertools
@@ -59,7 +62,7 @@ CASES = []
 
 
 def case(op, inputs, since=1, until=NEWEST, outputs=1, **attributes):
-    """Attributes: a list of values each, ABSENT among them for the default; names that a set does not have are left out there."""
+    """Attributes: a list of values each, ABSENT for the default. Sets that lack one of the names have no such case."""
     CASES.append((op, inputs, since, until, outputs, attributes))
 
 
@@ -78,12 +81,20 @@ def bools(*shape):
     return RNG.integers(0, 2, shape).astype(bool)
 
 
-SPECIAL = np.array([0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -7, 1e-3, 40, -40, np.inf, -np.inf, np.nan], np.float32)
+SPECIAL = np.array(
+    [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, -7, 1e-3, 40, -40, np.inf, -np.inf, np.nan], np.float32
+)
 FINITE = SPECIAL[:14]
 
 # ---- elementwise
-for op in "Abs Ceil Floor Exp Log Neg Reciprocal Relu Sigmoid Sqrt Tanh Softplus Softsign Erf Sign IsNaN Sin Cos Tan Sinh Cosh Asinh Atan HardSwish Mish Round".split():
-    case(op, [SPECIAL if op not in ("Sin", "Cos", "Tan", "HardSwish", "Mish", "Softsign", "Softplus", "Erf") else FINITE])
+for op in (
+    "Abs Ceil Floor Exp Log Neg Reciprocal Relu Sigmoid Sqrt Tanh Softplus Softsign Erf Sign IsNaN Sin "
+    "Cos Tan Sinh Cosh Asinh Atan HardSwish Mish Round "
+).split():
+    case(
+        op,
+        [SPECIAL if op not in ("Sin", "Cos", "Tan", "HardSwish", "Mish", "Softsign", "Softplus", "Erf") else FINITE],
+    )
     case(op, [f(2, 3)])
 for op in "Acos Asin Atanh".split():
     case(op, [np.linspace(-0.9, 0.9, 7).astype(np.float32)])
@@ -144,12 +155,11 @@ case("Clip", [f(5), A("min", 0.2, np.float32)])
 case("Clip", [f(5)])
 case("Clip", [ints(-9, 9, 8), A("min", -3), A("max", 2)], since=12)
 for to in (1, 2, 3, 6, 7, 9, 10, 11, 16):
-    case("Cast", [FINITE[:11]], to=[to], saturate=[ABSENT])
+    case("Cast", [FINITE[:11]], to=[to])
     case("Cast", [N(ints(-3, 9, 2, 3))], since=6, to=[to])
     case("Cast", [bools(5)], since=6, to=[to])
     case("Cast", [f(4).astype(np.float16)], since=6, to=[to])
     case("Cast", [f(4).astype(np.float64)], since=6, to=[to])
-case("Cast", [np.array([1.0, 500, -1e9, 1e-4, np.inf, np.nan], np.float32)], since=19, to=[17, 19], saturate=[ABSENT, 0])
 case("CastLike", [f(4), ints(0, 3, 1)])
 case("CastLike", [ints(0, 9, 4), f(1)])
 case("Elu", [FINITE], alpha=[ABSENT, 0.3])
@@ -169,11 +179,20 @@ case("Where", [bools(2, 3), f(3), f(2, 1)])
 case("Where", [N(bools(2, 3), bool), N(ints(0, 9, 3)), N(ints(0, 9, 2, 1))])
 case("Identity", [f(2, 3)])
 for kind in ("value", "value_int", "value_float", "value_ints", "value_floats"):
-    v = {"value": nh.from_array(f(2, 3), "t"), "value_int": 3, "value_float": 2.5, "value_ints": [1, -2], "value_floats": [1.5, 2.5]}[kind]
+    v = {
+        "value": nh.from_array(f(2, 3), "t"),
+        "value_int": 3,
+        "value_float": 2.5,
+        "value_ints": [1, -2],
+        "value_floats": [1.5, 2.5],
+    }[kind]
     case("Constant", [], **{kind: [v]})
 
 # ---- reductions
-for op in "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare".split():
+for op in (
+    "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
+    "ReduceProd ReduceSum ReduceSumSquare"
+).split():
     x = np.abs(f(2, 3, 4)) + 0.1 if op == "ReduceLogSum" else f(2, 3, 4)
     for axes in ([1], [0, -1], [-2], [0, 1, 2]):
         case(op, [x, A("axes", axes)], keepdims=[ABSENT, 0, 1], noop_with_empty_axes=[ABSENT, 1])
@@ -190,11 +209,22 @@ for op in ("ReduceMax", "ReduceMin"):
 for op in ("ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"):
     case(op, [f(2, 0, 3), A("axes", [1])], since=13)
 for op in ("ArgMax", "ArgMin"):
-    case(op, [ints(0, 3, 3, 4).astype(np.float32)], axis=[ABSENT, 1, -1], keepdims=[ABSENT, 0], select_last_index=[ABSENT, 1])
+    case(
+        op,
+        [ints(0, 3, 3, 4).astype(np.float32)],
+        axis=[ABSENT, 1, -1],
+        keepdims=[ABSENT, 0],
+        select_last_index=[ABSENT, 1],
+    )
     case(op, [ints(0, 3, 3, 4, dtype=np.int32)], axis=[1], keepdims=[0])
 for t in (np.float32, np.float64, np.int32, np.int64):
     case("CumSum", [ints(-9, 9, 2, 3, 4).astype(t), N(1)], exclusive=[ABSENT, 1], reverse=[ABSENT, 1])
-case("CumSum", [np.array([1, np.inf, 2, 1e20, 3], np.float32), N(-1, np.int32)], exclusive=[ABSENT, 1], reverse=[ABSENT, 1])
+case(
+    "CumSum",
+    [np.array([1, np.inf, 2, 1e20, 3], np.float32), N(-1, np.int32)],
+    exclusive=[ABSENT, 1],
+    reverse=[ABSENT, 1],
+)
 for op in ("Softmax", "LogSoftmax", "Hardmax"):
     case(op, [f(2, 3, 4)], axis=[ABSENT, 0, 1, 2])
     case(op, [f(2, 3, 4)], since=11, axis=[-1, -2, -3])
@@ -227,10 +257,14 @@ for x in (f(2, 3, 4), N(ints(-9, 9, 2, 3, 4))):
     case("Slice", [x, A("starts", [0, -2]), A("ends", [1, 1000]), A("axes", [0, 2])])
     case("Slice", [x, A("starts", [-1000, 1]), A("ends", [-1, -1]), A("axes", [2, 1])])
     case("Slice", [x, N([-1]), N([-1000]), N([2]), N([-1])], since=10)
-    case("Slice", [x, N([-1, 0]), N([-2**63, 3]), N([0, 2]), N([-1, 2])], since=10)
+    case("Slice", [x, N([-1, 0]), N([-(2**63), 3]), N([0, 2]), N([-1, 2])], since=10)
     case("Slice", [x, N([3]), N([0]), N([-1]), N([-2])], since=10)
     case("Slice", [x, N([1000]), N([-1000]), N([1]), N([-3])], since=10)
-    case("Slice", [x, N([0, 0, 0], np.int32), N([2, 3, 4], np.int32), N([0, 1, 2], np.int32), N([1, 2, 3], np.int32)], since=10)
+    case(
+        "Slice",
+        [x, N([0, 0, 0], np.int32), N([2, 3, 4], np.int32), N([0, 1, 2], np.int32), N([1, 2, 3], np.int32)],
+        since=10,
+    )
     case("Slice", [x, N([2]), N([1]), N([1])], since=10)
     case("Tile", [x, N([1, 2, 3])], since=6)
     case("Expand", [x, N([5, 1, 1, 4])])
@@ -240,8 +274,18 @@ for x in (f(2, 3, 4), N(ints(-9, 9, 2, 3, 4))):
     case("Gather", [x, N([1, 0])], axis=[ABSENT, 1, 2])
     case("Gather", [x, N([[1, -1], [0, 1]])], since=11, axis=[0, -1])
     case("Gather", [x, N(1)], axis=[0, 1])
-    case("ScatterND", [x, N([[1, 2], [0, 1]]), x if isinstance(x, N) else f(2, 4)] if not isinstance(x, N) else [x, N([[1, 2], [0, 1]]), N(ints(0, 9, 2, 4))])
-    case("ScatterND", [x, N([[1], [0]]), f(2, 3, 4)] if not isinstance(x, N) else [x, N([[1], [0]]), N(ints(0, 9, 2, 3, 4))])
+    case(
+        "ScatterND",
+        (
+            [x, N([[1, 2], [0, 1]]), x if isinstance(x, N) else f(2, 4)]
+            if not isinstance(x, N)
+            else [x, N([[1, 2], [0, 1]]), N(ints(0, 9, 2, 4))]
+        ),
+    )
+    case(
+        "ScatterND",
+        [x, N([[1], [0]]), f(2, 3, 4)] if not isinstance(x, N) else [x, N([[1], [0]]), N(ints(0, 9, 2, 3, 4))],
+    )
 for x in (f(2, 1, 3, 1), N(ints(-9, 9, 2, 1, 3, 1))):
     case("Squeeze", [x, A("axes", [1])])
     case("Squeeze", [x, A("axes", [-1, 1])], since=11)
@@ -249,14 +293,22 @@ for x in (f(2, 1, 3, 1), N(ints(-9, 9, 2, 1, 3, 1))):
 case("Reshape", [f(2, 0, 3), N([0, 0, 3])], since=14, allowzero=[ABSENT, 1])
 case("Reshape", [f(2, 0, 3), N([3, 0, 2])], since=14, allowzero=[1])
 for mode in ("constant", "reflect", "edge", "wrap"):
-    case("Pad", [f(3, 4), A("pads", [1, 2, 2, 1]), A("value", 0.0, np.float32) if mode == "constant" else None], mode=[mode])
+    case(
+        "Pad",
+        [f(3, 4), A("pads", [1, 2, 2, 1]), A("value", 0.0, np.float32) if mode == "constant" else None],
+        mode=[mode],
+    )
     case("Pad", [f(3, 4), A("pads", [1, 0, 0, 2])], mode=[mode])
     case("Pad", [f(2, 3, 4), N([2, 1]), None, N([2])], since=18, mode=[mode])
     case("Pad", [f(2, 3, 4), N([1, 2, 1, 0]), None, N([-1, 0])], since=18, mode=[mode])
 case("Pad", [f(3, 4), A("pads", [1, 2, 2, 1]), A("value", 1.5, np.float32)], mode=[ABSENT])
 case("Pad", [f(3, 4), A("pads", [-1, 2, 2, -1]), A("value", 1.5, np.float32)], mode=[ABSENT])
 case("Pad", [ints(0, 9, 3, 4), N([1, 2, 2, 1]), N(7)], since=11)
-case("ConstantOfShape", [N([2, 3])], value=[ABSENT, nh.from_array(np.array([7], np.int64)), nh.from_array(np.array([1.5], np.float32))])
+case(
+    "ConstantOfShape",
+    [N([2, 3])],
+    value=[ABSENT, nh.from_array(np.array([7], np.int64)), nh.from_array(np.array([1.5], np.float32))],
+)
 case("ConstantOfShape", [N([])])
 case("Range", [N(3), N(10), N(2)])
 case("Range", [N(10), N(3), N(-2)])
@@ -279,9 +331,25 @@ case("GatherND", [f(2, 3, 4), N(ints(-2, 2, 2, 2))])
 case("GatherND", [f(2, 3, 4), N(ints(0, 3, 2, 5, 1))], since=12, batch_dims=[1])
 case("GatherND", [f(2, 3, 4), N(ints(0, 2, 5, 3))], since=12, batch_dims=[ABSENT, 0])
 for op in ("Scatter", "ScatterElements"):
-    case(op, [f(3, 4), N([[2, 0, 1, 1], [1, 2, 0, 0]]), f(2, 4)], axis=[ABSENT, 0], until=10 if op == "Scatter" else NEWEST)
-    case(op, [f(3, 4), N([[3, 0], [-1, 1], [1, 2]] if op != "Scatter" else [[3, 0], [0, 1], [1, 2]]), f(3, 2)], axis=[1], until=10 if op == "Scatter" else NEWEST)
-case("ScatterElements", [f(3, 4), N([[1, 1, 1, 1], [1, 0, 2, 1]]), f(2, 4)], since=16, axis=[0, -2], reduction=[ABSENT, "none", "add", "mul", "max", "min"][2:])
+    case(
+        op,
+        [f(3, 4), N([[2, 0, 1, 1], [1, 2, 0, 0]]), f(2, 4)],
+        axis=[ABSENT, 0],
+        until=10 if op == "Scatter" else NEWEST,
+    )
+    case(
+        op,
+        [f(3, 4), N([[3, 0], [-1, 1], [1, 2]] if op != "Scatter" else [[3, 0], [0, 1], [1, 2]]), f(3, 2)],
+        axis=[1],
+        until=10 if op == "Scatter" else NEWEST,
+    )
+case(
+    "ScatterElements",
+    [f(3, 4), N([[1, 1, 1, 1], [1, 0, 2, 1]]), f(2, 4)],
+    since=16,
+    axis=[0, -2],
+    reduction=[ABSENT, "none", "add", "mul", "max", "min"][2:],
+)
 case("ScatterND", [f(3, 4), N([[1], [1]]), f(2, 4)], since=16, reduction=["add", "mul", "max", "min"])
 case("OneHot", [N([[0, 2], [-1, 5]]), N([3]), np.float32([0.5, 2])], axis=[ABSENT, 0, 1, -1])
 case("OneHot", [np.float32([0, 2, 1]), N(4), ints(0, 9, 2)], axis=[ABSENT, 0])
@@ -294,9 +362,16 @@ case("NonZero", [ints(0, 2, 3, 4).astype(np.float32)])
 case("NonZero", [bools(3, 4)])
 case("Unique", [ints(0, 5, 9).astype(np.float32)], sorted=[ABSENT, 0], outputs=4)
 case("Unique", [ints(0, 2, 5, 2).astype(np.float32)], axis=[0, 1, -1], sorted=[ABSENT, 0], outputs=4)
-BOXES = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 100, 1, 101]]], np.float32)
+BOXES = np.array(
+    [[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 100, 1, 101]]],
+    np.float32,
+)
 SCORES = np.array([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3]]], np.float32)
-case("NonMaxSuppression", [BOXES, SCORES, N([3]), N([0.5], np.float32), N([0.4], np.float32)], center_point_box=[ABSENT, 1])
+case(
+    "NonMaxSuppression",
+    [BOXES, SCORES, N([3]), N([0.5], np.float32), N([0.4], np.float32)],
+    center_point_box=[ABSENT, 1],
+)
 case("NonMaxSuppression", [BOXES, SCORES, N([3]), N([0.5], np.float32)], center_point_box=[ABSENT])
 
 # ---- products
@@ -305,18 +380,61 @@ case("MatMul", [f(2, 2, 3), f(3, 4)])
 case("MatMul", [f(3), f(3, 4)])
 case("MatMul", [ints(-9, 9, 2, 3, dtype=np.int32), ints(-9, 9, 3, 4, dtype=np.int32)], since=9)
 for c in (f(4), f(2, 1), f(2, 4), f(1), np.float32(2)):
-    case("Gemm", [f(2, 3), f(3, 4), c], since=7, alpha=[ABSENT, 0.5], beta=[ABSENT, 2.0], transA=[ABSENT], transB=[ABSENT])
+    case(
+        "Gemm",
+        [f(2, 3), f(3, 4), c],
+        since=7,
+        alpha=[ABSENT, 0.5],
+        beta=[ABSENT, 2.0],
+        transA=[ABSENT],
+        transB=[ABSENT],
+    )
 case("Gemm", [f(3, 2), f(4, 3), f(4)], since=7, transA=[1], transB=[1], alpha=[ABSENT, 0.5])
 case("Gemm", [f(3, 2), f(4, 3)], since=11, transA=[1], transB=[1], beta=[ABSENT, 0.5])
-case("Gemm", [ints(-9, 9, 2, 3, dtype=np.int32), ints(-9, 9, 3, 4, dtype=np.int32), ints(-9, 9, 4, dtype=np.int32)], since=9, alpha=[ABSENT], beta=[ABSENT, 2.0])
-for e, s in (("ij,jk->ik", [(2, 3), (3, 4)]), ("bij,bjk", [(2, 2, 3), (2, 3, 4)]), ("...ij,...jk->...ik", [(2, 2, 3), (3, 4)]), ("ii->i", [(3, 3)]), ("i,j,k->kij", [(2,), (3,), (4,)]), ("ij->", [(2, 3)])):
+case(
+    "Gemm",
+    [ints(-9, 9, 2, 3, dtype=np.int32), ints(-9, 9, 3, 4, dtype=np.int32), ints(-9, 9, 4, dtype=np.int32)],
+    since=9,
+    alpha=[ABSENT],
+    beta=[ABSENT, 2.0],
+)
+for e, s in (
+    ("ij,jk->ik", [(2, 3), (3, 4)]),
+    ("bij,bjk", [(2, 2, 3), (2, 3, 4)]),
+    ("...ij,...jk->...ik", [(2, 2, 3), (3, 4)]),
+    ("ii->i", [(3, 3)]),
+    ("i,j,k->kij", [(2,), (3,), (4,)]),
+    ("ij->", [(2, 3)]),
+):
     case("Einsum", [f(*x) for x in s], equation=[e])
 case("Det", [f(2, 3, 3)])
 
 # ---- normalization
-case("BatchNormalization", [f(2, 3, 4), f(3), f(3), f(3), np.abs(f(3))], since=7, epsilon=[ABSENT, 0.1], momentum=[ABSENT, 0.5], spatial=[ABSENT, 1])
-case("BatchNormalization", [f(2, 3, 4), f(3), f(3), f(3), np.abs(f(3))], since=14, training_mode=[1], epsilon=[ABSENT, 0.1], momentum=[ABSENT, 0.5], outputs=3)
-case("BatchNormalization", [f(2, 3, 4), f(3, 4), f(3, 4), f(3, 4), np.abs(f(3, 4))], since=7, until=8, spatial=[0], epsilon=[ABSENT, 0.1])
+case(
+    "BatchNormalization",
+    [f(2, 3, 4), f(3), f(3), f(3), np.abs(f(3))],
+    since=7,
+    epsilon=[ABSENT, 0.1],
+    momentum=[ABSENT, 0.5],
+    spatial=[ABSENT, 1],
+)
+case(
+    "BatchNormalization",
+    [f(2, 3, 4), f(3), f(3), f(3), np.abs(f(3))],
+    since=14,
+    training_mode=[1],
+    epsilon=[ABSENT, 0.1],
+    momentum=[ABSENT, 0.5],
+    outputs=3,
+)
+case(
+    "BatchNormalization",
+    [f(2, 3, 4), f(3, 4), f(3, 4), f(3, 4), np.abs(f(3, 4))],
+    since=7,
+    until=8,
+    spatial=[0],
+    epsilon=[ABSENT, 0.1],
+)
 case("InstanceNormalization", [f(2, 3, 4), f(3), f(3)], since=6, epsilon=[ABSENT, 0.1])
 case("LayerNormalization", [f(2, 3, 4), f(4), f(4)], axis=[ABSENT, 2], epsilon=[ABSENT, 0.1], outputs=3)
 case("LayerNormalization", [f(2, 3, 4), f(3, 4)], axis=[1, -2], epsilon=[ABSENT, 0.1])
@@ -324,7 +442,7 @@ case("GroupNormalization", [f(2, 4, 3), f(2), f(2)], since=18, until=20, num_gro
 case("GroupNormalization", [f(2, 4, 3), f(4), f(4)], since=21, num_groups=[2, 4], epsilon=[ABSENT, 0.1])
 case("LpNormalization", [f(3, 4)], axis=[ABSENT, 0, 1], p=[ABSENT, 1, 2])
 case("MeanVarianceNormalization", [f(2, 3, 4, 5)], axes=[ABSENT, [0, 1], [-1]])
-case("LRN", [f(2, 7, 3, 3)], size=[3, 4], alpha=[ABSENT, 0.5], beta=[ABSENT, 0.5], bias=[ABSENT, 2.0])
+case("LRN", [f(2, 7, 3, 3)], size=[3, 5], alpha=[ABSENT, 0.5], beta=[ABSENT, 0.5], bias=[ABSENT, 2.0])
 
 # ---- convolutions and pooling
 PADS = {"pads": [ABSENT, [1, 0, 1, 1], [1, 1, 1, 1]], "auto_pad": [ABSENT, "SAME_UPPER", "SAME_LOWER", "VALID"]}
@@ -335,32 +453,109 @@ def padded(op, inputs, pads=((1, 1, 1, 1), (1, 0, 0, 1)), **attributes):
     case(op, inputs, auto_pad=["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"], **attributes)
 
 
-padded("Conv", [f(1, 2, 5, 6), f(4, 2, 3, 2), f(4)], strides=[ABSENT, [2, 1]], dilations=[ABSENT, [1, 2]], kernel_shape=[ABSENT, [3, 2]])
+padded(
+    "Conv",
+    [f(1, 2, 5, 6), f(4, 2, 3, 2), f(4)],
+    strides=[ABSENT, [2, 1]],
+    dilations=[ABSENT, [1, 2]],
+    kernel_shape=[ABSENT, [3, 2]],
+)
 padded("Conv", [f(1, 2, 5, 6), f(4, 1, 3, 2)], group=[2], strides=[ABSENT, [2, 2]])
 case("Conv", [f(1, 2, 7), f(4, 2, 3)], pads=[ABSENT, [1, 2]], strides=[ABSENT, [2]])
-padded("ConvTranspose", [f(1, 2, 4, 3), f(2, 3, 3, 2), f(3)], strides=[ABSENT, [2, 1]], dilations=[ABSENT, [1, 2]], output_padding=[ABSENT, [1, 0]])
+padded(
+    "ConvTranspose",
+    [f(1, 2, 4, 3), f(2, 3, 3, 2), f(3)],
+    strides=[ABSENT, [2, 1]],
+    dilations=[ABSENT, [1, 2]],
+    output_padding=[ABSENT, [1, 0]],
+)
 padded("ConvTranspose", [f(1, 2, 4, 3), f(2, 2, 3, 2)], group=[2], strides=[[2, 2]])
-case("ConvTranspose", [f(1, 2, 4, 3), f(2, 3, 3, 2)], strides=[[2, 2]], output_shape=[[8, 6], [9, 6], [7, 5]], auto_pad=[ABSENT, "SAME_UPPER", "SAME_LOWER"])
-POOL = dict(kernel_shape=[[3, 2]], strides=[ABSENT, [2, 2], [2, 3]], ceil_mode=[ABSENT, 1], dilations=[ABSENT, [2, 1]])
-padded("AveragePool", [f(1, 2, 6, 5)], count_include_pad=[ABSENT, 1], **POOL)
-case("AveragePool", [f(1, 2, 5, 5)], kernel_shape=[[2, 2]], strides=[[2, 2], [3, 3]], pads=[ABSENT, [0, 0, 1, 1], [1, 1, 1, 1]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
-case("AveragePool", [f(1, 2, 7)], kernel_shape=[[3]], strides=[[2], [5]], pads=[ABSENT, [1, 1], [0, 2]], ceil_mode=[ABSENT, 1], count_include_pad=[ABSENT, 1])
+case(
+    "ConvTranspose",
+    [f(1, 2, 4, 3), f(2, 3, 3, 2)],
+    strides=[[2, 2]],
+    output_shape=[[8, 6], [9, 6], [7, 5]],
+    auto_pad=[ABSENT, "SAME_UPPER", "SAME_LOWER"],
+)
+POOL = dict(
+    kernel_shape=[[3, 2]], strides=[ABSENT, [2, 2], [2, 3]], ceil_mode=[ABSENT, 1], dilations=[ABSENT, [2, 1]]
+)
+padded("AveragePool", [f(1, 2, 6, 5)], since=7, count_include_pad=[ABSENT, 1], **POOL)
+case(
+    "AveragePool",
+    [f(1, 2, 5, 5)],
+    since=7,
+    kernel_shape=[[2, 2]],
+    strides=[[2, 2], [3, 3]],
+    pads=[ABSENT, [0, 0, 1, 1], [1, 1, 1, 1]],
+    ceil_mode=[ABSENT, 1],
+    count_include_pad=[ABSENT, 1],
+)
+case(
+    "AveragePool",
+    [f(1, 2, 7)],
+    since=7,
+    kernel_shape=[[3]],
+    strides=[[2], [5]],
+    pads=[ABSENT, [1, 1], [0, 2]],
+    ceil_mode=[ABSENT, 1],
+    count_include_pad=[ABSENT, 1],
+)
 padded("MaxPool", [f(1, 2, 6, 5)], outputs=2, storage_order=[ABSENT, 1], **POOL)
 padded("MaxPool", [f(1, 2, 6, 5)], **POOL)
-case("MaxPool", [f(1, 2, 7)], kernel_shape=[[3]], strides=[[2], [5]], pads=[ABSENT, [1, 1], [0, 2]], ceil_mode=[ABSENT, 1])
-case("MaxPool", [ints(0, 99, 1, 1, 5, 5, dtype=np.uint8)], since=12, kernel_shape=[[2, 2]], pads=[ABSENT, [1, 1, 1, 1]])
+case(
+    "MaxPool",
+    [f(1, 2, 7)],
+    kernel_shape=[[3]],
+    strides=[[2], [5]],
+    pads=[ABSENT, [1, 1], [0, 2]],
+    ceil_mode=[ABSENT, 1],
+)
+case(
+    "MaxPool", [ints(0, 99, 1, 1, 5, 5, dtype=np.uint8)], since=12, kernel_shape=[[2, 2]], pads=[ABSENT, [1, 1, 1, 1]]
+)
 padded("LpPool", [f(1, 2, 6, 5)], p=[ABSENT, 1, 3], **POOL)
 case("GlobalAveragePool", [f(2, 3, 4, 5)])
 case("GlobalMaxPool", [f(2, 3, 4)])
 case("GlobalLpPool", [f(2, 3, 4)], since=2, p=[ABSENT, 1, 3])
-case("MaxUnpool", [f(1, 1, 2, 2), np.array([[[[5, 7], [13, 15]]]], np.int64)], kernel_shape=[[2, 2]], strides=[[2, 2]], pads=[ABSENT])
-case("MaxUnpool", [f(1, 1, 2, 2), np.array([[[[0, 7], [13, 15]]]], np.int64), N([1, 1, 5, 5])], kernel_shape=[[2, 2]], strides=[[2, 2]])
+case(
+    "MaxUnpool",
+    [f(1, 1, 2, 2), np.array([[[[5, 7], [13, 15]]]], np.int64)],
+    kernel_shape=[[2, 2]],
+    strides=[[2, 2]],
+    pads=[ABSENT],
+)
+case(
+    "MaxUnpool",
+    [f(1, 1, 2, 2), np.array([[[[0, 7], [13, 15]]]], np.int64), N([1, 1, 5, 5])],
+    kernel_shape=[[2, 2]],
+    strides=[[2, 2]],
+)
 case("Col2Im", [f(1, 8, 12), N([4, 5]), N([2, 2])])
 case("Col2Im", [f(1, 8, 30), N([4, 5]), N([2, 2])], pads=[[1, 1, 1, 1]])
 case("Col2Im", [f(1, 8, 6), N([4, 5]), N([2, 2])], strides=[[1, 2]])
 case("Col2Im", [f(1, 8, 6), N([4, 5]), N([2, 2])], dilations=[[2, 2]])
-case("ConvInteger", [ints(0, 255, 1, 2, 4, 4, dtype=np.uint8), ints(0, 255, 3, 2, 2, 2, dtype=np.uint8), N(3, np.uint8), N(9, np.uint8)], pads=[ABSENT, [1, 1, 1, 1]], strides=[ABSENT, [2, 1]])
-QCONV = [ints(0, 255, 1, 2, 4, 4, dtype=np.uint8), C(np.float32(0.02)), C(np.uint8(3)), C(ints(0, 255, 3, 2, 2, 2, dtype=np.uint8)), C(np.float32(0.03)), C(np.uint8(120)), C(np.float32(0.4)), C(np.uint8(100))]
+case(
+    "ConvInteger",
+    [
+        ints(0, 255, 1, 2, 4, 4, dtype=np.uint8),
+        ints(0, 255, 3, 2, 2, 2, dtype=np.uint8),
+        N(3, np.uint8),
+        N(9, np.uint8),
+    ],
+    pads=[ABSENT, [1, 1, 1, 1]],
+    strides=[ABSENT, [2, 1]],
+)
+QCONV = [
+    ints(0, 255, 1, 2, 4, 4, dtype=np.uint8),
+    C(np.float32(0.02)),
+    C(np.uint8(3)),
+    C(ints(0, 255, 3, 2, 2, 2, dtype=np.uint8)),
+    C(np.float32(0.03)),
+    C(np.uint8(120)),
+    C(np.float32(0.4)),
+    C(np.uint8(100)),
+]
 case("QLinearConv", QCONV, pads=[ABSENT, [1, 1, 1, 1]], strides=[ABSENT, [2, 1]])
 case("QLinearConv", QCONV + [C(ints(-99, 99, 3, dtype=np.int32))], dilations=[ABSENT, [2, 2]])
 
@@ -372,37 +567,143 @@ for mode in ("nearest", "linear"):
     case("Resize", [f(1, 1, 4, 5), C(np.float32([1, 1, 0.6, 0.5]))], since=10, until=10, mode=[mode])
 HOW = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric"]
 for to in ([1, 1, 8, 10], [1, 1, 3, 7], [1, 1, 1, 3]):
-    case("Resize", [f(1, 1, 4, 5), None, None, N(to)], since=11, mode=["nearest"], coordinate_transformation_mode=HOW, nearest_mode=[ABSENT, "round_prefer_ceil", "floor", "ceil"])
-    case("Resize", [f(1, 1, 4, 5), None, None, N(to)], since=11, mode=["linear"], coordinate_transformation_mode=HOW, exclude_outside=[ABSENT])
-    case("Resize", [f(1, 1, 4, 5), None, None, N(to)], since=11, mode=["cubic"], coordinate_transformation_mode=HOW, cubic_coeff_a=[ABSENT, -0.5], exclude_outside=[ABSENT, 1])
+    case(
+        "Resize",
+        [f(1, 1, 4, 5), None, None, N(to)],
+        since=11,
+        mode=["nearest"],
+        coordinate_transformation_mode=HOW,
+        nearest_mode=[ABSENT, "round_prefer_ceil", "floor", "ceil"],
+    )
+    case(
+        "Resize",
+        [f(1, 1, 4, 5), None, None, N(to)],
+        since=11,
+        mode=["linear"],
+        coordinate_transformation_mode=HOW,
+        exclude_outside=[ABSENT],
+    )
+    case(
+        "Resize",
+        [f(1, 1, 4, 5), None, None, N(to)],
+        since=11,
+        mode=["cubic"],
+        coordinate_transformation_mode=HOW,
+        cubic_coeff_a=[ABSENT, -0.5],
+        exclude_outside=[ABSENT, 1],
+    )
 for s in ([1, 1, 2, 1.5], [1, 1, 0.6, 0.7]):
-    case("Resize", [f(1, 1, 4, 5), None, C(np.float32(s))], since=11, mode=["nearest", "linear", "cubic"], coordinate_transformation_mode=HOW[:4])
-    case("Resize", [f(1, 1, 4, 5), C(np.float32([0, 0, 0.2, 0.1, 1, 1, 0.9, 1.2])), C(np.float32(s))], since=11, mode=["nearest", "linear"], coordinate_transformation_mode=["tf_crop_and_resize"], extrapolation_value=[ABSENT, 7.0])
-case("Resize", [f(1, 1, 4, 5), None, None, N([3, 8])], since=18, axes=[[2, 3], [-2, -1]], mode=["linear"], keep_aspect_ratio_policy=[ABSENT, "not_larger", "not_smaller"], antialias=[ABSENT, 1])
-case("Resize", [f(1, 1, 6, 8), None, C(np.float32([0.5, 0.6]))], since=18, axes=[[2, 3]], mode=["linear", "cubic"], antialias=[ABSENT, 1])
+    case(
+        "Resize",
+        [f(1, 1, 4, 5), None, C(np.float32(s))],
+        since=11,
+        mode=["nearest", "linear", "cubic"],
+        coordinate_transformation_mode=HOW[:4],
+    )
+    case(
+        "Resize",
+        [f(1, 1, 4, 5), C(np.float32([0, 0, 0.2, 0.1, 1, 1, 0.9, 1.2])), C(np.float32(s))],
+        since=11,
+        mode=["nearest", "linear"],
+        coordinate_transformation_mode=["tf_crop_and_resize"],
+        extrapolation_value=[ABSENT, 7.0],
+    )
+case(
+    "Resize",
+    [f(1, 1, 4, 5), None, None, N([3, 8])],
+    since=18,
+    axes=[[2, 3], [-2, -1]],
+    mode=["linear"],
+    keep_aspect_ratio_policy=[ABSENT, "not_larger", "not_smaller"],
+    antialias=[ABSENT, 1],
+)
+case(
+    "Resize",
+    [f(1, 1, 6, 8), None, C(np.float32([0.5, 0.6]))],
+    since=18,
+    axes=[[2, 3]],
+    mode=["linear", "cubic"],
+    antialias=[ABSENT, 1],
+)
 GRID = (RNG.random((1, 3, 4, 2)) * 2.6 - 1.3).astype(np.float32)
-case("GridSample", [f(1, 2, 4, 5), GRID], until=19, mode=["bilinear", "nearest", "bicubic"], padding_mode=[ABSENT, "border", "reflection"], align_corners=[ABSENT, 1])
-case("GridSample", [f(1, 2, 4, 5), GRID], since=20, mode=["linear", "nearest", "cubic"], padding_mode=[ABSENT, "border", "reflection"], align_corners=[ABSENT, 1])
+case(
+    "GridSample",
+    [f(1, 2, 4, 5), GRID],
+    until=19,
+    mode=["bilinear", "nearest", "bicubic"],
+    padding_mode=[ABSENT, "border", "reflection"],
+    align_corners=[ABSENT, 1],
+)
+case(
+    "GridSample",
+    [f(1, 2, 4, 5), GRID],
+    since=20,
+    mode=["linear", "nearest", "cubic"],
+    padding_mode=[ABSENT, "border", "reflection"],
+    align_corners=[ABSENT, 1],
+)
 case("AffineGrid", [f(2, 2, 3), N([2, 1, 3, 4])], align_corners=[ABSENT, 1])
 case("AffineGrid", [f(1, 3, 4), N([1, 1, 2, 3, 4])], align_corners=[ABSENT, 1])
 ROIS = np.array([[1, 1, 6, 5], [0, 2, 7.5, 7]], np.float32)
-case("RoiAlign", [f(1, 2, 8, 8), ROIS, np.array([0, 0], np.int64)], mode=[ABSENT, "max"], output_height=[ABSENT, 2], output_width=[3], sampling_ratio=[2], spatial_scale=[ABSENT, 0.5], coordinate_transformation_mode=[ABSENT, "output_half_pixel"])
+case(
+    "RoiAlign",
+    [f(1, 2, 8, 8), ROIS, np.array([0, 0], np.int64)],
+    mode=[ABSENT, "max"],
+    output_height=[ABSENT, 2],
+    output_width=[3],
+    sampling_ratio=[2],
+    spatial_scale=[ABSENT, 0.5],
+    coordinate_transformation_mode=[ABSENT, "output_half_pixel"],
+)
 
 # ---- quantization
 case("QuantizeLinear", [f(2, 3, scale=40), C(np.float32(0.5)), C(np.uint8(100))], axis=[ABSENT])
-case("QuantizeLinear", [f(2, 3, scale=40), C(np.float32([0.5, 1.0, 0.25])), C(np.int8([1, -3, 7]))], since=13, axis=[ABSENT, 1, -1])
+case(
+    "QuantizeLinear",
+    [f(2, 3, scale=40), C(np.float32([0.5, 1.0, 0.25])), C(np.int8([1, -3, 7]))],
+    since=13,
+    axis=[ABSENT, 1, -1],
+)
 case("QuantizeLinear", [f(2, 3, scale=40), C(np.float32(0.5))], axis=[ABSENT])
-case("QuantizeLinear", [f(2, 4, scale=40), C(np.abs(f(2, 2)) + 0.1), C(ints(-5, 5, 2, 2, dtype=np.int8))], since=21, axis=[1], block_size=[2])
+case(
+    "QuantizeLinear",
+    [f(2, 4, scale=40), C(np.abs(f(2, 2)) + 0.1), C(ints(-5, 5, 2, 2, dtype=np.int8))],
+    since=21,
+    axis=[1],
+    block_size=[2],
+)
 case("DequantizeLinear", [ints(0, 255, 2, 3, dtype=np.uint8), C(np.float32(0.5)), C(np.uint8(100))], axis=[ABSENT])
-case("DequantizeLinear", [ints(-99, 99, 2, 3, dtype=np.int8), C(np.float32([0.5, 1.0, 0.25])), C(np.int8([1, -3, 7]))], since=13, axis=[ABSENT, 1, -1])
+case(
+    "DequantizeLinear",
+    [ints(-99, 99, 2, 3, dtype=np.int8), C(np.float32([0.5, 1.0, 0.25])), C(np.int8([1, -3, 7]))],
+    since=13,
+    axis=[ABSENT, 1, -1],
+)
 case("DequantizeLinear", [ints(-999, 999, 2, 3, dtype=np.int32), C(np.float32(0.5))], axis=[ABSENT])
-case("DequantizeLinear", [ints(-99, 99, 2, 4, dtype=np.int8), C(f(2, 2)), C(ints(-5, 5, 2, 2, dtype=np.int8))], since=21, axis=[1], block_size=[2])
+case(
+    "DequantizeLinear",
+    [ints(-99, 99, 2, 4, dtype=np.int8), C(f(2, 2)), C(ints(-5, 5, 2, 2, dtype=np.int8))],
+    since=21,
+    axis=[1],
+    block_size=[2],
+)
 case("DynamicQuantizeLinear", [f(3, 4)], outputs=3)
 case("DynamicQuantizeLinear", [np.abs(f(3, 4))], outputs=3)
 case("DynamicQuantizeLinear", [np.zeros((2, 2), np.float32)], outputs=3)
-case("MatMulInteger", [ints(0, 255, 2, 3, dtype=np.uint8), ints(0, 255, 3, 4, dtype=np.uint8), C(np.uint8(12)), C(np.uint8(3))])
+case(
+    "MatMulInteger",
+    [ints(0, 255, 2, 3, dtype=np.uint8), ints(0, 255, 3, 4, dtype=np.uint8), C(np.uint8(12)), C(np.uint8(3))],
+)
 case("MatMulInteger", [ints(0, 255, 2, 3, dtype=np.uint8), ints(-99, 99, 3, 4, dtype=np.int8)])
-QMM = [C(np.float32(0.02)), C(np.uint8(3)), C(ints(0, 255, 3, 4, dtype=np.uint8)), C(np.float32(0.03)), C(np.uint8(120)), C(np.float32(0.4)), C(np.uint8(100))]
+QMM = [
+    C(np.float32(0.02)),
+    C(np.uint8(3)),
+    C(ints(0, 255, 3, 4, dtype=np.uint8)),
+    C(np.float32(0.03)),
+    C(np.uint8(120)),
+    C(np.float32(0.4)),
+    C(np.uint8(100)),
+]
 case("QLinearMatMul", [ints(0, 255, 2, 3, dtype=np.uint8)] + QMM)
 
 # ---- recurrent
@@ -411,7 +712,11 @@ SEQ, BATCH, IN, HID = 4, 2, 3, 3
 
 def recurrent(op, gates, activations, outputs, alphas):
     for directions, direction in ((1, [ABSENT, "forward", "reverse"]), (2, ["bidirectional"])):
-        w, r, b = C(f(directions, gates * HID, IN)), C(f(directions, gates * HID, HID)), C(f(directions, 2 * gates * HID))
+        w, r, b = (
+            C(f(directions, gates * HID, IN)),
+            C(f(directions, gates * HID, HID)),
+            C(f(directions, 2 * gates * HID)),
+        )
         first = C(f(directions, BATCH, HID))
         x, more = f(SEQ, BATCH, IN), {"hidden_size": [HID], "direction": direction, "outputs": outputs}
         states = [first, C(f(directions, BATCH, HID))] if op == "LSTM" else [first]
@@ -424,23 +729,95 @@ def recurrent(op, gates, activations, outputs, alphas):
             case(op, [x, w, r, b, None, *states, C(f(directions, 3 * HID))], since=7, **more, **flags)
         for names in activations:
             for alpha, beta in alphas:
+                # Fewer numbers than activations that take one: the specification does not say what stands there.
+                takes = [sum(n in group for n in names) * directions for group in (ALPHA, BETA)]
+                if any(given is not None and len(given) < n for given, n in zip((alpha, beta), takes)) or (
+                    alpha is None and any(n in UNSAID for n in names)
+                ):
+                    continue
                 extra = {k: [v] for k, v in (("activation_alpha", alpha), ("activation_beta", beta)) if v}
                 case(op, [x, w, r, b], since=7, activations=[(names * 2)[: len(names) * directions]], **extra, **more)
         t = lambda c: C(np.ascontiguousarray(np.swapaxes(c.value, 0, 1)))
-        case(op, [np.ascontiguousarray(np.swapaxes(x, 0, 1)), w, r, b, None, *[t(s) for s in states]], since=14, layout=[1], **more)
+        case(
+            op,
+            [np.ascontiguousarray(np.swapaxes(x, 0, 1)), w, r, b, None, *[t(s) for s in states]],
+            since=14,
+            layout=[1],
+            **more,
+        )
 
 
+ALPHA, BETA = ("LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu", "Affine"), (
+    "ScaledTanh",
+    "HardSigmoid",
+    "Affine",
+)
+UNSAID = (
+    "ScaledTanh",
+    "Affine",
+    "ThresholdedRelu",
+)  # ONNX Runtime has 0 for all of them, also where the operator of that name has another default
 ALPHAS = [(None, None), ([0.3], [0.2]), ([0.3, 0.6], [0.2, 0.1]), ([0.3, 0.6, 0.9, 0.4], [0.2, 0.1, 0.4, 0.3])]
-recurrent("RNN", 1, [["Relu"], ["Affine"], ["LeakyRelu"], ["ThresholdedRelu"], ["ScaledTanh"], ["HardSigmoid"], ["Elu"], ["Softsign"], ["Softplus"], ["Sigmoid"]], 2, ALPHAS[:3])
+recurrent(
+    "RNN",
+    1,
+    [
+        ["Relu"],
+        ["Affine"],
+        ["LeakyRelu"],
+        ["ThresholdedRelu"],
+        ["ScaledTanh"],
+        ["HardSigmoid"],
+        ["Elu"],
+        ["Softsign"],
+        ["Softplus"],
+        ["Sigmoid"],
+    ],
+    2,
+    ALPHAS[:3],
+)
 recurrent("GRU", 3, [["Sigmoid", "LeakyRelu"], ["HardSigmoid", "Tanh"], ["HardSigmoid", "ScaledTanh"]], 2, ALPHAS)
-recurrent("LSTM", 4, [["Sigmoid", "LeakyRelu", "Tanh"], ["HardSigmoid", "Tanh", "Affine"], ["Sigmoid", "Relu", "ScaledTanh"]], 3, ALPHAS)
+recurrent(
+    "LSTM",
+    4,
+    [["Sigmoid", "LeakyRelu", "Tanh"], ["HardSigmoid", "Tanh", "Affine"], ["Sigmoid", "Relu", "ScaledTanh"]],
+    3,
+    ALPHAS,
+)
 W = lambda g, d=1: [C(f(d, g * HID, IN)), C(f(d, g * HID, HID)), C(f(d, 2 * g * HID))]
-case("RNN", [f(SEQ, BATCH, IN), *W(1, 2)], since=7, hidden_size=[HID], direction=["bidirectional"], outputs=2, activations=[["Relu", "Affine"], ["Affine", "Tanh"], ["LeakyRelu", "HardSigmoid"]], activation_alpha=[ABSENT, [0.5], [0.5, 0.3]], activation_beta=[ABSENT, [0.1]])
+case(
+    "RNN",
+    [f(SEQ, BATCH, IN), *W(1, 2)],
+    since=7,
+    hidden_size=[HID],
+    direction=["bidirectional"],
+    outputs=2,
+    activations=[["Relu", "Affine"], ["Affine", "Tanh"], ["Tanh", "HardSigmoid"]],
+    activation_alpha=[[0.5], [0.3]],
+    activation_beta=[[0.1], [0.4]],
+)
+
+# ---- newer than set 22
+case("RMSNormalization", [f(2, 3, 4), f(4)], axis=[ABSENT, -1, 2], epsilon=[ABSENT, 0.1])
+case("RMSNormalization", [f(2, 3, 4), f(3, 4)], axis=[1, -2])
+case("Swish", [FINITE], alpha=[ABSENT, 0.3])
+for t in (np.float32, np.int64):
+    case("CumProd", [ints(-3, 4, 2, 3, 4).astype(t), N(1)], exclusive=[ABSENT, 1], reverse=[ABSENT, 1])
+case(
+    "DequantizeLinear",
+    [ints(0, 255, 2, 3, dtype=np.uint8), C(np.float32(0.5))],
+    since=23,
+    output_dtype=[ABSENT, 1, 10],
+)
 
 # ---- losses, signals, dropout
 for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
-    case(op, [f(3, 4), np.array([1, 3, 0], np.int64)], reduction=[ABSENT, "sum", "none"], ignore_index=[ABSENT, 3, -1])
-    case(op, [f(3, 4, 2), ints(0, 4, 3, 2), np.abs(f(4))], reduction=[ABSENT, "sum", "none"], ignore_index=[ABSENT, 1])
+    case(
+        op, [f(3, 4), np.array([1, 3, 0], np.int64)], reduction=[ABSENT, "sum", "none"], ignore_index=[ABSENT, 3, -1]
+    )
+    case(
+        op, [f(3, 4, 2), ints(0, 4, 3, 2), np.abs(f(4))], reduction=[ABSENT, "sum", "none"], ignore_index=[ABSENT, 1]
+    )
 for op in ("BlackmanWindow", "HammingWindow", "HannWindow"):
     case(op, [N(7)], periodic=[ABSENT, 0], output_datatype=[ABSENT, 11])
 case("DFT", [f(2, 6, 1)], since=17, until=19, axis=[ABSENT], onesided=[ABSENT, 1])
@@ -451,18 +828,49 @@ case("DFT", [f(2, 6, 3, 2), N(4), N(1)], since=20, inverse=[ABSENT, 1])
 case("DFT", [f(2, 6, 3, 1), None, N(-2)], since=20, onesided=[ABSENT, 1])
 case("STFT", [f(1, 16, 1), N(4), None, N(8)], onesided=[ABSENT, 0])
 case("STFT", [f(1, 16, 1), N(4), C(np.abs(f(8)))], onesided=[ABSENT, 0])
-case("MelWeightMatrix", [N(4), N(16), N(8000), N(0.0, np.float32), N(4000.0, np.float32)], output_datatype=[ABSENT, 11])
+case(
+    "MelWeightMatrix", [N(4), N(16), N(8000), N(0.0, np.float32), N(4000.0, np.float32)], output_datatype=[ABSENT, 11]
+)
 case("Dropout", [f(2, 3)], since=7, until=11, ratio=[ABSENT, 0.3])
-case("Dropout", [f(2, 3)], since=7, outputs=2)
+case("Dropout", [f(2, 3)], since=10, outputs=2)
 case("Dropout", [f(2, 3), C(np.float32(0.3)), C(np.bool_(False))], since=12, outputs=2)
 case("Dropout", [f(2, 3), C(np.float32(0.0)), C(np.bool_(True))], since=12, outputs=2)
 
 # Operators whose results are random, or that only graphs of several nodes show: what covers them instead.
-ELSEWHERE = {op: "random numbers" for op in "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()}
-ELSEWHERE |= {op: "graphs: tests/onnx and scripts/onnx_backend.sh" for op in "If Loop Scan ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap SplitToSequence".split()}
+ELSEWHERE = {
+    op: "random numbers"
+    for op in "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()
+}
+ELSEWHERE |= {
+    op: "graphs: tests/onnx and scripts/onnx_backend.sh"
+    for op in (
+        "If Loop Scan ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt "
+        "SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap "
+        "SplitToSequence "
+    ).split()
+}
 
-# Where ONNX Runtime and the reference evaluator disagree: (operator, condition on set, attributes, inputs): which is right, and why.
-PREFER = []
+# Where ONNX Runtime leaves the specification: operators, condition on attributes and inputs, why. The reference
+# evaluator is taken; without it there is nothing to compare with.
+PREFER = [
+    (("Dropout",), lambda a, x: len(x) == 1, "before set 12 the mask of an inference is not said"),
+    (("MaxUnpool",), lambda a, x: len(x) > 2, "places are taken to be of output_shape"),
+    (
+        ("Resize",),
+        lambda a, x: a.get("coordinate_transformation_mode") == "align_corners" and len(x) == 3,
+        "the length is floor(length * scale)",
+    ),
+    (("Resize",), lambda a, x: "keep_aspect_ratio_policy" in a, "the policy is not seen where axes are negative"),
+]
+# Where neither follows it.
+NEITHER = [
+    (
+        ("AveragePool", "MaxPool", "LpPool"),
+        lambda a, x: a.get("auto_pad", "").startswith("SAME") and "dilations" in a,
+        "auto_pad does not see dilations",
+    ),
+    (("ReduceLogSumExp",), lambda a, x: getattr(x[0], "value", x[0]).dtype.kind == "i", "exponentials of integers"),
+]
 
 
 def schema_at(op, version):
@@ -473,7 +881,7 @@ def schema_at(op, version):
 
 
 def attribute_sets(attributes, rng):
-    """Combinations in which each two values of two attributes meet, chosen greedily. Values that are absent come first."""
+    """Combinations in which each two values of two attributes meet, chosen greedily."""
     names = list(attributes)
     everything = list(itertools.product(*(range(len(v)) for v in attributes.values())))
     pairs = lambda chosen: {(i, chosen[i], j, chosen[j]) for i in range(len(chosen)) for j in range(i, len(chosen))}
@@ -493,7 +901,7 @@ def attribute_sets(attributes, rng):
 def build(op, version, inputs, attributes, outputs, as_constants):
     """None where the set has no such form."""
     schema = schema_at(op, version)
-    if schema is None or schema.deprecated or any(n not in schema.attributes for n in attributes):
+    if schema is None or any(n not in schema.attributes for n in attributes):
         return None
     attributes = dict(attributes)
     names, feeds, initializers, positional = [], {}, [], []
@@ -525,7 +933,10 @@ def build(op, version, inputs, attributes, outputs, as_constants):
         outputs = schema.max_output
     results = [f"Y{i}" for i in range(outputs)]
     node = oh.make_node(op, names, results, name="the_node", **attributes)
-    ins = [oh.make_tensor_value_info(n, oh.np_dtype_to_tensor_dtype(a.dtype), [f"{n}_{d}" for d in range(a.ndim)]) for n, a in feeds.items()]
+    ins = [
+        oh.make_tensor_value_info(n, oh.np_dtype_to_tensor_dtype(a.dtype), [f"{n}_{d}" for d in range(a.ndim)])
+        for n, a in feeds.items()
+    ]
     outs = [oh.make_empty_tensor_value_info(r) for r in results]
     graph = oh.make_graph([node], "g", ins, outs, initializers)
     model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", version)], ir_version=8 if version < 21 else 10)
@@ -557,7 +968,14 @@ def expected(model, feeds):
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     both = []
     try:
-        both.append([np.asarray(r) for r in ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feeds)])
+        both.append(
+            [
+                np.asarray(r)
+                for r in ort.InferenceSession(
+                    model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+                ).run(None, feeds)
+            ]
+        )
     except Exception:
         both.append(None)
     try:
@@ -580,6 +998,7 @@ def main():
     options.add_argument("--out", default=None)
     options.add_argument("--only", nargs="*", default=None)
     options.add_argument("--backend", default="build/tools/reprise_onnx_backend")
+    options.add_argument("--each", type=int, default=12)
     options.add_argument("--list", action="store_true", help="list the cases in which the two others disagree")
     o = options.parse_args()
     out = pathlib.Path(o.out or tempfile.mkdtemp(prefix="onnx_versions_"))
@@ -591,64 +1010,93 @@ def main():
     for s in onnx.defs.get_all_schemas_with_history():
         if s.domain == "" and s.since_version <= NEWEST:
             changed[s.name].add(s.since_version)
-    covered, disagree, neither, folders, seen = collections.defaultdict(set), [], 0, [], set()
+    covered, nobody, disagree, folders, seen = (
+        collections.defaultdict(set),
+        collections.defaultdict(set),
+        [],
+        [],
+        set(),
+    )
+    jobs = collections.defaultdict(list)
     for op, inputs, since, until, outputs, attributes in CASES:
         if o.only and op not in o.only:
             continue
-        # Each set in which it changed, and the last one before it changes again: a bound that is off by one shows there.
+        # Each set in which it changed, and the last one before the next: a bound that is off by one shows there.
         starts = sorted(changed[op])
-        sets = sorted({v for i, s in enumerate(starts) for v in (s, (starts[i + 1] if i + 1 < len(starts) else NEWEST + 1) - 1)})
+        sets = sorted(
+            {v for i, s in enumerate(starts) for v in (s, (starts[i + 1] if i + 1 < len(starts) else NEWEST + 1) - 1)}
+        )
         for version in sets:
             if version < since or version > until or not any(a <= version <= b for a, b in ranges[op]):
                 continue
-            chosen = attribute_sets(attributes, rng)
-            for given in chosen if version in starts else chosen[:: max(1, len(chosen) // 3)]:
+            for given in attribute_sets(attributes, rng):
                 for as_constants in (False, True) if any(isinstance(x, A) for x in inputs) else (False,):
-                    made = build(op, version, inputs, given, outputs, as_constants)
-                    if made is None:
-                        continue
-                    model, feeds = made
-                    key = model.SerializeToString() + b"".join(a.tobytes() for a in feeds.values())
-                    if key in seen:
-                        continue
-                    seen.add(key)
-                    runtime, reference = expected(model, feeds)
-                    label = f"{op}_{version}_{len(folders)}"
-                    told = f"{label} {given}{' constants' if as_constants else ''}"
-                    if runtime is None and reference is None:
-                        neither += 1
-                        continue
-                    chosen = runtime if runtime is not None else reference
-                    if runtime is not None and reference is not None and not all(close(a, b) for a, b in zip(runtime, reference)):
-                        for name, holds, use_reference in PREFER:
-                            if name == op and holds(version, given, inputs):
-                                chosen = reference if use_reference else runtime
-                        disagree.append((op, version, told))
-                    covered[op].add(max(s for s in starts if s <= version))
-                    folder = out / label
-                    data = folder / "test_data_set_0"
-                    data.mkdir(parents=True, exist_ok=True)
-                    (folder / "model.onnx").write_bytes(model.SerializeToString())
-                    (folder / "what.txt").write_text(f"{told}\n{onnx.printer.to_text(model)}\n{feeds}\nruntime {runtime}\nreference {reference}\n")
-                    for i, array in enumerate(feeds.values()):
-                        (data / f"input_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
-                    for i, array in enumerate(chosen):
-                        (data / f"output_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
-                    folders.append(folder)
+                    jobs[op, version].append((inputs, given, outputs, as_constants))
+    for (op, version), all_of in jobs.items():
+        rng.shuffle(all_of)
+        begin = len(folders)
+        for inputs, given, outputs, as_constants in all_of:
+            if o.each and len(folders) - begin >= o.each:
+                break
+            left_out = any(op in names and holds(given, inputs) for names, holds, _ in NEITHER)
+            made = None if left_out else build(op, version, inputs, given, outputs, as_constants)
+            if made is None:
+                continue
+            model, feeds = made
+            key = model.SerializeToString() + b"".join(a.tobytes() for a in feeds.values())
+            if key in seen:
+                continue
+            seen.add(key)
+            runtime, reference = expected(model, feeds)
+            label = f"{op}_{version}_{len(folders)}"
+            told = f"{label} {given}{' constants' if as_constants else ''}"
+            if any(op in names and holds(given, inputs) for names, holds, _ in PREFER):
+                runtime = None
+            since = max(s for s in changed[op] if s <= version)
+            if runtime is None and reference is None:
+                nobody[op].add(since)
+                continue
+            if (
+                runtime is not None
+                and reference is not None
+                and not all(close(a, b) for a, b in zip(runtime, reference))
+            ):
+                disagree.append(told)
+            covered[op].add(since)
+            folder = out / label
+            data = folder / "test_data_set_0"
+            data.mkdir(parents=True, exist_ok=True)
+            (folder / "model.onnx").write_bytes(model.SerializeToString())
+            (folder / "what.txt").write_text(
+                f"{told}\n{onnx.printer.to_text(model)}\n{feeds}\nruntime {runtime}\nreference {reference}\n"
+            )
+            for i, array in enumerate(feeds.values()):
+                (data / f"input_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
+            for i, array in enumerate(runtime if runtime is not None else reference):
+                (data / f"output_{i}.pb").write_bytes(nh.from_array(array).SerializeToString())
+            folders.append(folder)
     failures = 0
     for op in sorted(ranges):
         if o.only and op not in o.only or op in ELSEWHERE:
             continue
         wanted = {s for s in changed[op] if any(a <= s <= b for a, b in ranges[op])}
-        if missing := sorted(wanted - covered[op]):
+        # Set 7 is the oldest that the documents promise.
+        if missing := sorted(s for s in wanted - covered[op] - nobody[op] if s >= 7):
+            failures += 1
             print(f"no case: {op} of set {', '.join(map(str, missing))}")
-    print(f"{len(folders)} models in {out}; nobody computes {neither}; the two others disagree in {len(disagree)}", file=sys.stderr)
-    if o.list:
-        for op, version, told in disagree:
-            print("disagree", told)
+        if missing := sorted(s for s in nobody[op] - covered[op] if s >= 7):
+            print(f"nobody computes {op} of set {', '.join(map(str, missing))}", file=sys.stderr)
+    print(f"{len(folders)} models in {out}; the two others disagree in {len(disagree)}", file=sys.stderr)
+    for told in disagree if o.list else []:
+        print("disagree", told)
     agree = 0
     for at in range(0, len(folders), 500):
-        ran = subprocess.run([o.backend, *map(str, folders[at : at + 500])], check=False, capture_output=True, text=True)
+        ran = subprocess.run(
+            [o.backend, "--tolerance", "1e-4", *map(str, folders[at : at + 500])],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
         for line in ran.stdout.splitlines():
             if line.startswith("passed"):
                 agree += 1

@@ -180,7 +180,8 @@ void average_pool(Call& c) {
   }
   // Pads count where that is asked for; what ceil_mode adds behind them never does.
   const std::vector<Int> none(w.before.size(), Int(0));
-  const Tensor image = with_pads ? padded(padded(ones_like(x), w.before, w.after, 1), none, up_to_whole(w, x), 0) : padded(ones_like(x), w.before, after, 0);
+  const Tensor image = with_pads ? padded(padded(ones_like(x), w.before, w.after, 1), none, up_to_whole(w, x), 0)
+                                 : padded(ones_like(x), w.before, after, 0);
   c.give(sums / window_sums(image, w));
 }
 void lp_pool(Call& c) {

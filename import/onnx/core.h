@@ -66,7 +66,7 @@ struct Budget {
 struct Frame {
   const Program& program;
   std::vector<Value> values;
-  Budget* budget = nullptr;  ///< null: while a model is loaded
+  Budget* budget = nullptr;      ///< null: while a model is loaded
   const Node* caller = nullptr;  ///< of a function's body: the node that calls it
   const Frame* outer = nullptr;
   const Value& at(int slot) const;
@@ -127,7 +127,7 @@ struct Row {
   void (*run)(Call&);
   std::uint32_t numbers = 0;                    ///< bit i: input i decides sizes, and is taken as numbers
   bool (*fold)(Call&) = nullptr;                ///< of inputs that are numbers; false: run it
-  bool moves = false;                           ///< its result has the input's elements, so that of constants it is computed when the model is loaded
+  bool moves = false;                           ///< no larger than the input: of constants, computed at loading
   const char* domain = "";
 };
 inline constexpr int kNewest = 26;
@@ -193,7 +193,8 @@ inline int axis_of(const Call& c, std::int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) c.bad("axis ", axis, " of a tensor of ", rank, " dimensions");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
-/// The attribute `axis` from which on dimensions are one: the rank itself is allowed, and a negative one counts from the last dimension.
+/// The attribute `axis` from which on dimensions are one: the rank itself is allowed, and a negative one counts from
+/// the last dimension.
 inline int flattened_from(const Call& c, int rank) {
   const std::int64_t axis = c.i("axis", 1);
   return axis_of(c, axis, axis < 0 ? rank : rank + 1);

@@ -81,7 +81,8 @@ class Decoder {
     for (const wire::OperatorSet& o : list) {
       const auto [at, is_new] = made.emplace(domain(o.domain()), o.version());
       if (!is_new && at->second != o.version())
-        source_.bad("the operator set '" + shown(o.domain()) + "' is named twice, as " + std::to_string(at->second) + " and " + std::to_string(o.version()));
+        source_.bad("the operator set '" + shown(o.domain()) + "' is named twice, as " + std::to_string(at->second) +
+                    " and " + std::to_string(o.version()));
     }
     return made;
   }
@@ -188,7 +189,8 @@ class Decoder {
     if (!made.has_shape) return made;
     for (const wire::Shape::Dimension& d : type->tensor_type().shape().dim()) {
       // -1 is what Paddle writes for a dynamic one.
-      if (d.has_dim_value() && d.dim_value() < -1) source_.bad("'" + shown(made.name) + "' has a dimension of size " + std::to_string(d.dim_value()));
+      if (d.has_dim_value() && d.dim_value() < -1)
+        source_.bad("'" + shown(made.name) + "' has a dimension of size " + std::to_string(d.dim_value()));
       made.dims.push_back({d.dim_param(), d.has_dim_value() ? d.dim_value() : -1});
     }
     if (made.dims.size() > kMaxRank) source_.bad("'" + shown(made.name) + "' has " + std::to_string(made.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");

@@ -88,6 +88,8 @@ Tensor cast(const Tensor& x, DType to, bool saturates) {
     return clamp(x.to(kFloat32), -most, most).to(to);
   }
   if (is_storage_only(x.dtype()) && to != x.dtype() && to != kFloat32) return cast(x.to(kFloat32), to, saturates);
+  // Below 0, and past what 8 bits hold, the lower bits: as NumPy and ONNX Runtime have it.
+  if (is_floating(x.dtype()) && (to == kUInt8 || to == kInt8)) return x.to(kInt32).to(to);
   return x.to(to);
 }
 void cast_to(Call& c) {
@@ -109,10 +111,17 @@ void hard_swish(Call& c) {
   const Tensor x = c.x(0);
   c.give(x * clamp(x * (1.0 / 6) + 0.5, 0, 1));
 }
+void swish_of(Call& c) {
+  const Tensor x = c.x(0);
+  c.give(x * sigmoid(x * c.f("alpha", 1)));
+}
 void leaky_relu_of(Call& c) { c.give(leaky_relu(c.x(0), c.f("alpha", 0.01f))); }
 void thresholded_relu(Call& c) { c.give(threshold(c.x(0), c.f("alpha", 1), 0)); }
 void prelu_of(Call& c) {
-  const Tensor x = c.x(0), slope = c.x(1);
+  const Tensor x = c.x(0);
+  Tensor slope = c.x(1);
+  if (c.version() < 7 && slope.dim() == 1 && x.dim() > 2)  // one for each channel
+    for (int d = 2; d < x.dim(); ++d) slope = slope.unsqueeze(-1);
   c.give(where(x < 0, x * slope, x));
 }
 void shrink(Call& c) {
@@ -218,8 +227,10 @@ constexpr Row kRows[] = {
     {"Softplus", 1, 0, softplus_of},
     {"Softsign", 1, 0, unary<softsign>},
     {"Sqrt", 1, 0, unary<sqrt>, 0, fold::sqrt},
-    {"Sub", 1, 0, [](Call& c) { with_second(c, [](const Tensor& a, const Operand& b) { return sub(a, b); }); }, 0, fold::sub},
+    {"Sub", 1, 0, [](Call& c) { with_second(c, [](const Tensor& a, const Operand& b) { return sub(a, b); }); }, 0,
+     fold::sub},
     {"Sum", 1, 0, folded<plus>, 0, fold::add},
+    {"Swish", 24, 0, swish_of},
     {"Tan", 7, 0, unary<tan>},
     {"Tanh", 1, 0, unary<tanh>},
     {"ThresholdedRelu", 10, 0, thresholded_relu},

@@ -1,3 +1,5 @@
+#include "base/files.h"
+
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -7,7 +9,6 @@
 #include <optional>
 
 #include "base/errors.h"
-#include "base/files.h"
 #include "base/shown.h"
 #include "import/onnx/format.h"
 
@@ -56,7 +57,8 @@ std::optional<std::string> real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   return real ? std::optional<std::string>(real.get()) : std::nullopt;
 }
-/// In the folder where the model was named, or in the one that its own link leads to: caches name all files of a model by links into one folder.
+/// In the folder where the model was named, or in the one that its own link leads to: caches name all files of a model
+/// by links into one folder.
 bool lies_in_folder(const std::string& real, const Source& source) {
   const auto inside = [&](std::optional<std::string> folder) {
     if (!folder) return false;
@@ -85,8 +87,11 @@ std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::st
     const std::string path = source_.folder + "/" + location;
     std::string why;
     const std::optional<std::string> real = real_path(path);
-    if (!real) source_.bad(who + ": cannot open its data, '" + shown(path) + "': " + std::strerror(errno), ErrorCode::Io);
-    if (!lies_in_folder(*real, source_)) source_.bad(who + ": its data lie in '" + shown(location) + "', a link that leads outside of the model's folder, to '" + shown(*real) + "'");
+    if (!real)
+      source_.bad(who + ": cannot open its data, '" + shown(path) + "': " + std::strerror(errno), ErrorCode::Io);
+    if (!lies_in_folder(*real, source_))
+      source_.bad(who + ": its data lie in '" + shown(location) +
+                  "', a link that leads outside of the model's folder, to '" + shown(*real) + "'");
     const files::File opened = files::open_to_read(*real, why);
     if (!opened) source_.bad(who + ": cannot open its data, '" + shown(path) + "': " + why, ErrorCode::Io);
     auto mapped = std::make_shared<Mapped>();

@@ -285,8 +285,12 @@ bool slice(Call& c) {
   const auto a = c.numbers(0);
   if (!plain(c, 1)) return false;
   const bool by_inputs = c.version() >= 10;
-  const Dims starts = by_inputs ? c.constants(1) : c.list("starts", Dims()), ends = by_inputs ? c.constants(2) : c.list("ends", Dims());
-  Dims axes = !by_inputs ? c.list("axes", Dims()) : c.has(3) ? c.constants(3) : Dims(), strides = by_inputs && c.has(4) ? c.constants(4) : Dims(starts.size(), 1);
+  const Dims starts = by_inputs ? c.constants(1) : c.list("starts", Dims()),
+             ends = by_inputs ? c.constants(2) : c.list("ends", Dims());
+  Dims axes = !by_inputs ? c.list("axes", Dims())
+              : c.has(3) ? c.constants(3)
+                         : Dims(),
+       strides = by_inputs && c.has(4) ? c.constants(4) : Dims(starts.size(), 1);
   if (axes.empty())
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (ends.size() != starts.size() || axes.size() != starts.size() || strides.size() != starts.size()) return false;
@@ -298,9 +302,13 @@ bool slice(Call& c) {
     const std::int64_t n = a->dims[d], low = strides[i] > 0 ? 0 : -1, high = strides[i] > 0 ? n : n - 1;
     if (strides[i] == 0 || cut[d]) return false;
     cut[d] = true;
-    const auto bound = [&](std::int64_t v) { return std::clamp<std::int64_t>(v < 0 ? (v < -n ? -1 : v + n) : v, low, std::max(low, high)); };
-    const std::int64_t from = bound(starts[i]), to = bound(ends[i]), step = std::clamp<std::int64_t>(strides[i], -n - 1, n + 1);
-    dims[d] = step > 0 ? std::max<std::int64_t>((to - from + step - 1) / step, 0) : std::max<std::int64_t>((from - to - step - 1) / -step, 0);
+    const auto bound = [&](std::int64_t v) {
+      return std::clamp<std::int64_t>(v < 0 ? (v < -n ? -1 : v + n) : v, low, std::max(low, high));
+    };
+    const std::int64_t from = bound(starts[i]), to = bound(ends[i]),
+                       step = std::clamp<std::int64_t>(strides[i], -n - 1, n + 1);
+    dims[d] = step > 0 ? std::max<std::int64_t>((to - from + step - 1) / step, 0)
+                       : std::max<std::int64_t>((from - to - step - 1) / -step, 0);
     first += from * steps[d];
     steps[d] *= step;
   }
@@ -365,7 +373,8 @@ bool tile(Call& c) {
   const Dims steps = steps_of(a->dims);
   for (std::int64_t i = 0, n = count(made.dims); i < n; ++i) {
     std::int64_t rest = i, at = 0;
-    for (std::size_t d = made.dims.size(); d-- > 0; rest /= made.dims[d]) at += rest % made.dims[d] % a->dims[d] * steps[d];
+    for (std::size_t d = made.dims.size(); d-- > 0; rest /= made.dims[d])
+      at += rest % made.dims[d] % a->dims[d] * steps[d];
     made.values.push_back(a->values[static_cast<std::size_t>(at)]);
   }
   c.give(std::move(made));
@@ -389,7 +398,9 @@ bool scatter_nd(Call& c) {
   for (std::int64_t p = 0; p < places; ++p) {
     std::int64_t to = 0;
     for (std::size_t d = 0; d < depth; ++d)
-      to += from_front(at->values[static_cast<std::size_t>(p) * depth + d].to_int().value(), made.dims[d], "ScatterND") * steps[d];
+      to +=
+          from_front(at->values[static_cast<std::size_t>(p) * depth + d].to_int().value(), made.dims[d], "ScatterND") *
+          steps[d];
     std::copy_n(updates->values.begin() + p * row, row, made.values.begin() + to);
   }
   c.give(std::move(made));
@@ -438,7 +449,8 @@ bool reduce(Call& c, const Scalar& first, F&& f) {
   if (all && c.i("noop_with_empty_axes", 0) != 0) return identity(c);
   std::vector<bool> gone(a->dims.size(), all);
   if (!all)
-    for (std::int64_t axis : *axes) gone[static_cast<std::size_t>(axis_of(c, axis, static_cast<int>(gone.size())))] = true;
+    for (std::int64_t axis : *axes)
+      gone[static_cast<std::size_t>(axis_of(c, axis, static_cast<int>(gone.size())))] = true;
   Numbers made{.dtype = a->dtype};
   Dims steps(gone.size(), 0);  // of the result
   std::int64_t results = 1;

@@ -27,6 +27,12 @@ Port port(const ValueInfo& v, const Source& source, const char* what) {
   return p;
 }
 
+/// As models take a rate, or a mode.
+bool is_one_integer(const Port& p) {
+  return is_integral(p.dtype) && p.dtype != kBool && p.sizes &&
+         std::all_of(p.sizes->begin(), p.sizes->end(), [](const Dimension& d) { return d.size == 1; });
+}
+
 /// Weights hardly ever change.
 void freeze_constants(const Program& p) {
   for (const Value& v : p.constants)
@@ -37,11 +43,14 @@ void freeze_constants(const Program& p) {
 std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& source, const LoadOptions& options) {
   for (const auto& [name, t] : options.constants)
     if (!t.defined()) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "the constant '", shown(name), "' is undefined");
-  if (options.max_steps < 1) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "max_steps is ", options.max_steps, "; wanted 1 or more");
+  if (options.max_steps < 1)
+    fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "max_steps is ", options.max_steps,
+         "; wanted 1 or more");
   Plan plan = make_plan(data, source, options.constants);
   if (const auto set = data.opsets.find(""); set != data.opsets.end() && set->second > kNewest)
-    warning("onnx::load: " + (source.path.empty() ? std::string("a model") : "'" + shown(source.path) + "'") + " is of operator set " +
-            std::to_string(set->second) + "; the newest that is known is " + std::to_string(kNewest) + ", and its operators are run as that has them");
+    warning("onnx::load: " + (source.path.empty() ? std::string("a model") : "'" + shown(source.path) + "'") +
+            " is of operator set " + std::to_string(set->second) + "; the newest that is known is " +
+            std::to_string(kNewest) + ", and its operators are run as that has them");
   freeze_constants(plan.program);
   auto program = std::make_shared<detail::Program>();
   program->max_steps = options.max_steps;
@@ -53,7 +62,8 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
     }
     if (next >= plan.program.graph.in.size() || plan.names[static_cast<std::size_t>(plan.program.graph.in[next])] != v.name) continue;  // a constant
     Port p = port(v, source, "the input");
-    p.decides_sizes = plan.decides[static_cast<std::size_t>(plan.program.graph.in[next])];
+    const std::size_t slot = static_cast<std::size_t>(plan.program.graph.in[next]);
+    p.decides_sizes = plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
     program->inputs.push_back(std::move(p));
     ++next;
   }
@@ -79,7 +89,9 @@ Value admitted(const Argument& a, const Port& p) {
     Numbers n{.dtype = p.dtype, .dims = a.dims, .values = *a.values};
     std::int64_t count = 1;
     for (std::int64_t d : a.dims) count *= d;
-    if (count != static_cast<std::int64_t>(n.values.size()) || a.dims.size() > kMaxRank) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, name, " is given ", n.values.size(), " numbers, whose sizes say ", count);
+    if (count != static_cast<std::int64_t>(n.values.size()) || a.dims.size() > kMaxRank)
+      fail(ErrorCode::InvalidArgument, "onnx::Model", {}, name, " is given ", n.values.size(),
+           " numbers, whose sizes say ", count);
     for (Scalar& s : n.values) s = converted(s, p.dtype);
     return n;
   }

@@ -6,8 +6,10 @@
 namespace reprise::onnx {
 namespace {
 
-/// A list of channels beside [n, c, ...].
+/// A list of channels beside [n, c, ...]; of more dimensions (`spatial` = 0, before set 9) they are those behind the
+/// batch.
 Tensor by_channel(const Tensor& t, int rank) {
+  if (t.dim() != 1) return t;
   Ints sizes;
   for (int d = 0; d < std::max(rank, 2); ++d) sizes.push_back(d == 1 ? t.size(0) : Int(1));
   return rank < 2 ? t : t.view(sizes);
@@ -71,6 +73,12 @@ void layer_norm_of(Call& c) {
   c.give(mean, 1);
   c.give(inverse, 2);
 }
+void rms_norm_of(Call& c) {
+  const Tensor x = c.x(0), real = is_low_precision(x.dtype()) ? x.to(kFloat32) : x;
+  std::vector<int> dims;
+  for (int d = axis_of(c, c.i("axis", -1), x.dim()); d < x.dim(); ++d) dims.push_back(d);
+  c.give((real * rsqrt(mean(square(real), dims, true) + c.f("epsilon", 1e-5f))).to(x.dtype()) * c.x(1));
+}
 void group_norm_of(Call& c) {
   const Tensor x = c.x(0);
   const Int groups = c.i("num_groups", 0);
@@ -122,6 +130,7 @@ constexpr Row kRows[] = {
     {"LayerNormalization", 17, 0, layer_norm_of},
     {"LpNormalization", 1, 0, lp_norm},
     {"MeanVarianceNormalization", 9, 0, mean_variance},
+    {"RMSNormalization", 23, 0, rms_norm_of},
 };
 
 }  // namespace

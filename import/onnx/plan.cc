@@ -283,8 +283,13 @@ class Planner {
   /// When values end, and which decide sizes.
   void finish() {
     plan_.decides.assign(plan_.names.size(), false);
+    plan_.chooses.assign(plan_.names.size(), false);
     ends(plan_.program.graph);
-    decide(plan_.program.graph);
+    decide(plan_.program.graph, plan_.decides, [](const Node& n, std::size_t input) {
+      return (n.row->numbers >> std::min<std::size_t>(input, 31) & 1) != 0;
+    });
+    decide(plan_.program.graph, plan_.chooses,
+           [](const Node& n, std::size_t input) { return n.data.op == "If" && input == 0; });
   }
   static void reads(const Node& n, std::set<int>& all) {
     for (int s : n.in)
@@ -307,27 +312,29 @@ class Planner {
       for (auto& [name, inner] : n->graphs) ends(*inner);
     }
   }
-  void decide(const Graph& g) {
+  /// Marks, from the inputs of nodes that are `taken` backwards, what they are computed of as numbers.
+  template <class Taken>
+  static void decide(const Graph& g, std::vector<bool>& marks, const Taken& taken) {
     const auto mark = [&](int s) {
-      if (s >= 0) plan_.decides[static_cast<std::size_t>(s)] = true;
+      if (s >= 0) marks[static_cast<std::size_t>(s)] = true;
     };
     for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
       bool wanted = false;
-      for (int s : n->out) wanted |= s >= 0 && plan_.decides[static_cast<std::size_t>(s)];
+      for (int s : n->out) wanted |= s >= 0 && marks[static_cast<std::size_t>(s)];
       // What a graph inside takes and gives stands beside the node's own: of a loop behind the number of the turn (and whether it goes on).
       const bool loops = n->data.op == "Loop";
       for (const auto& [name, inner] : n->graphs) {
         const std::size_t results = loops ? 1 : 0;
         if (loops && !inner->out.empty()) mark(inner->out[0]);
         for (std::size_t i = 0; i + results < inner->out.size() && i < n->out.size(); ++i)
-          if (n->out[i] >= 0 && plan_.decides[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i + results]);
-        decide(*inner);
+          if (n->out[i] >= 0 && marks[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i + results]);
+        decide(*inner, marks, taken);
         for (std::size_t i = loops ? 1 : 0; i < inner->in.size() && i < n->in.size(); ++i)
-          if (plan_.decides[static_cast<std::size_t>(inner->in[i])]) mark(n->in[i]);
+          if (marks[static_cast<std::size_t>(inner->in[i])]) mark(n->in[i]);
       }
       if (!n->row) continue;
       for (std::size_t i = 0; i < n->in.size(); ++i)
-        if ((n->row->numbers >> std::min<std::size_t>(i, 31) & 1) || (wanted && n->row->fold)) mark(n->in[i]);
+        if (taken(*n, i) || (wanted && n->row->fold)) mark(n->in[i]);
     }
   }
 

@@ -6,6 +6,7 @@ namespace reprise::onnx {
 struct Plan {
   Program program{};
   std::vector<bool> decides{};  ///< by slot: its elements decide sizes
+  std::vector<bool> chooses{};  ///< by slot: its elements decide which branch of an If is taken
   std::vector<std::string> names{};  ///< by slot
 };
 

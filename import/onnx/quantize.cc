@@ -61,12 +61,18 @@ void dequantize(Call& c) {
   const Tensor x = c.x(0), scale = c.x(1);
   const std::int64_t axis = c.i("axis", 1), block = c.i("block_size", 0);
   const Tensor zero = c.has(2) ? beside(c, c.x(2), x, axis, block) : Tensor();
-  c.give(dequantized(x, c.has(2) ? &zero : nullptr, beside(c, scale, x, axis, block)).to(scale.dtype()));
+  DType to = scale.dtype();
+  if (const std::int64_t element = c.i("output_dtype", 0)) {
+    const std::optional<DType> t = dtype_of_element(static_cast<std::int32_t>(element));
+    if (!t) c.bad("to ", element_name(static_cast<std::int32_t>(element)), " is not supported");
+    to = *t;
+  }
+  c.give(dequantized(x, c.has(2) ? &zero : nullptr, beside(c, scale, x, axis, block)).to(to));
 }
 void dynamic_quantize(Call& c) {
   const Tensor x = c.x(0);
   const Tensor most = maximum(amax(x), 0), least = minimum(amin(x), 0);
-  const Tensor scale = (most - least) / 255;
+  const Tensor spread = (most - least) / 255, scale = where(spread == 0, 1, spread);
   const Tensor zero = clamp(round(-least / scale), 0, 255).to(kUInt8);
   c.give(quantized(c, x, scale, &zero, kUInt8), 0);
   c.give(scale, 1);

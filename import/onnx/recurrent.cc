@@ -31,9 +31,17 @@ struct Parameters {
   std::optional<double> alpha{}, beta{};
 };
 constexpr Parameters kActivations[] = {
-    {"tanh"}, {"sigmoid"}, {"relu"}, {"softsign"}, {"softplus"},
-    {"leakyrelu", 0.01}, {"thresholdedrelu", 1.0}, {"elu", 1.0},
-    {"scaledtanh", 1.0, 1.0}, {"hardsigmoid", 0.2, 0.5}, {"affine", 1.0, 0.0},
+    {"tanh"},
+    {"sigmoid"},
+    {"relu"},
+    {"softsign"},
+    {"softplus"},
+    {"leakyrelu", 0.01},
+    {"thresholdedrelu", 1.0},
+    {"elu", 1.0},
+    {"scaledtanh", 1.0, 1.0},
+    {"hardsigmoid", 0.2, 0.5},
+    {"affine", 1.0, 0.0},
 };
 
 /// Each takes the next alpha and beta if it has such a parameter; those without one leave it to the next.
@@ -43,8 +51,10 @@ std::vector<Network::Activation> activations_of(Call& c, std::vector<std::string
   std::size_t alpha = 0, beta = 0;
   for (std::string& name : names) {
     const std::string given = name;
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-    const auto found = std::find_if(std::begin(kActivations), std::end(kActivations), [&](const Parameters& p) { return name == p.name; });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
+    const auto found = std::find_if(std::begin(kActivations), std::end(kActivations),
+                                    [&](const Parameters& p) { return name == p.name; });
     if (found == std::end(kActivations)) c.bad("the activation '", given, "' is not known");
     Network::Activation a{.name = name};
     if (found->alpha) a.alpha = alpha < alphas.size() ? alphas[alpha++] : *found->alpha;
@@ -86,8 +96,10 @@ Network network(Call& c, std::size_t gates, std::vector<std::string> activations
   const Attribute* given = c.attribute("activations");
   const std::size_t each = activations.size();
   if (given && given->kind == Attribute::Kind::Strings) activations = given->strings;
-  if (activations.size() < each) c.bad("has ", activations.size(), " activations; wanted ", each, " for each direction");
-  while (activations.size() < each * static_cast<std::size_t>(n.directions)) activations.push_back(activations[activations.size() - each]);
+  if (activations.size() < each)
+    c.bad("has ", activations.size(), " activations; wanted ", each, " for each direction");
+  while (activations.size() < each * static_cast<std::size_t>(n.directions))
+    activations.push_back(activations[activations.size() - each]);
   n.activations = activations_of(c, std::move(activations));
   n.masked = c.has(4);
   if (n.masked) n.mask = (arange(n.turns).unsqueeze(1) < c.x(4).to(kInt64).unsqueeze(0)).unsqueeze(-1);

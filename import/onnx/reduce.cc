@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "import/onnx/fold.h"
+#include "reprise/scans.h"
 
 namespace reprise::onnx {
 namespace {
@@ -55,16 +56,19 @@ void sum_of(Call& c, Before&& before, After&& after, int input_since = 18) {
 Tensor as_is(const Tensor& x) { return x; }
 void reduce_sum(Call& c) { sum_of(c, as_is, as_is, 13); }
 void reduce_l1(Call& c) {
-  sum_of(c, [](const Tensor& x) { return abs(x); }, as_is);
+  sum_of(
+      c, [](const Tensor& x) { return abs(x); }, as_is);
 }
 void reduce_l2(Call& c) {
-  sum_of(c, [](const Tensor& x) { return square(x); }, [](const Tensor& x) { return sqrt(x); });
+  sum_of(
+      c, [](const Tensor& x) { return square(x); }, [](const Tensor& x) { return sqrt(x); });
 }
 void reduce_log_sum(Call& c) {
   sum_of(c, as_is, [](const Tensor& x) { return log(x); });
 }
 void reduce_sum_square(Call& c) {
-  sum_of(c, [](const Tensor& x) { return square(x); }, as_is);
+  sum_of(
+      c, [](const Tensor& x) { return square(x); }, as_is);
 }
 void reduce_mean(Call& c) {
   const Reduction r = reduction(c);
@@ -99,7 +103,9 @@ void reduce_log_sum_exp(Call& c) {
   if (bool(r.count() == 0)) return c.give(full(r.sizes(), -std::numeric_limits<double>::infinity(), r.x.options()));
   Axes all;
   for (int d = 0; d < r.x.dim(); ++d) all.push_back(d);
-  c.give(r.x.dim() == 0 ? r.x : logsumexp(r.x, OptionalDims(r.axes && !r.axes->empty() ? *r.axes : all), r.keep));
+  const Tensor x = is_floating(r.x.dtype()) ? r.x : r.x.to(kFloat64);
+  c.give(x.dim() == 0 ? r.x
+                      : logsumexp(x, OptionalDims(r.axes && !r.axes->empty() ? *r.axes : all), r.keep).to(r.x.dtype()));
 }
 
 void arg_extreme(Call& c, bool largest) {
@@ -111,19 +117,19 @@ void arg_extreme(Call& c, bool largest) {
   c.give(x.size(axis) - 1 - first(x.flip(axis)));
 }
 
-void cum_sum(Call& c) {
+void cumulative(Call& c, bool adds) {
   const Tensor x = c.x(0);
   const int axis = axis_of(c, c.scalar(1).to_int().value(), x.dim());
   const bool reverse = c.i("reverse", 0) != 0;
   Tensor from = reverse ? x.flip(axis) : x;
   const bool exclusive = c.i("exclusive", 0) != 0;
-  if (exclusive) {  // a zero in front: subtracting the element itself would give NaN of an infinity
+  if (exclusive) {  // the neutral element in front: subtracting the element itself would give NaN of an infinity
     Ints pads;
     for (int d = x.dim() - 1; d > axis; --d) pads.push_back(0), pads.push_back(0);
     pads.push_back(1), pads.push_back(0);
-    from = reprise::pad(from, pads, 0);
+    from = reprise::pad(from, pads, adds ? 0 : 1);
   }
-  Tensor made = cumsum(from, axis).to(x.dtype());
+  Tensor made = (adds ? cumsum(from, axis) : cumprod(from, axis)).to(x.dtype());
   if (exclusive) made = made.narrow(axis, 0, x.size(axis));
   c.give(reverse ? made.flip(axis) : made);
 }
@@ -156,7 +162,8 @@ Tensor hardmax(const Tensor& x, int axis) {
 constexpr Row kRows[] = {
     {"ArgMax", 1, 0, [](Call& c) { arg_extreme(c, true); }},
     {"ArgMin", 1, 0, [](Call& c) { arg_extreme(c, false); }},
-    {"CumSum", 11, 0, cum_sum, 2},
+    {"CumProd", 26, 0, [](Call& c) { cumulative(c, false); }, 2},
+    {"CumSum", 11, 0, [](Call& c) { cumulative(c, true); }, 2},
     {"Hardmax", 1, 0, [](Call& c) { along(c, hardmax); }},
     {"LogSoftmax", 1, 0, [](Call& c) { along(c, [](const Tensor& x, int axis) { return log_softmax(x, axis); }); }},
     {"ReduceL1", 1, 0, reduce_l1, 2},

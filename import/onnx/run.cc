@@ -8,7 +8,11 @@ namespace {
 
 void run_function(const Node& node, Frame& outer) {
   const Function& f = *node.function;
-  Frame frame{.program = f.body, .values = std::vector<Value>(f.body.constants.size()), .budget = outer.budget, .caller = &node, .outer = &outer};
+  Frame frame{.program = f.body,
+              .values = std::vector<Value>(f.body.constants.size()),
+              .budget = outer.budget,
+              .caller = &node,
+              .outer = &outer};
   for (std::size_t i = 0; i < f.body.graph.in.size() && i < node.in.size(); ++i)
     if (node.in[i] >= 0) frame.values[static_cast<std::size_t>(f.body.graph.in[i])] = outer.at(node.in[i]);
   run_graph(f.body.graph, frame);
@@ -25,17 +29,21 @@ void run_node(const Node& node, Frame& frame) {
 
 /// Names the node, instead of the importer's own line.
 [[noreturn]] void rethrow_at(const Node& node, const Error& e) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.message().find("(node '") != std::string::npos) throw;
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory ||
+      e.message().find("(node '") != std::string::npos)
+    throw;
   const std::string op = e.op().empty() ? node.data.op : e.op();
   std::string message = e.message() + " (node '" + shown(node.scope) + "', " + shown(node.data.op) + ")";
-  if (const auto* bailed = dynamic_cast<const Bailed*>(&e)) throw Bailed(bailed->reason(), op.c_str(), std::move(message), {});
+  if (const auto* bailed = dynamic_cast<const Bailed*>(&e))
+    throw Bailed(bailed->reason(), op.c_str(), std::move(message), {});
   fail_text(e.code(), op.c_str(), {}, std::move(message));
 }
 
 }  // namespace
 
 void Budget::exceeded() const {
-  fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "has run ", most, " nodes and turns of loops in one call, its limit (LoadOptions::max_steps)");
+  fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "has run ", most,
+       " nodes and turns of loops in one call, its limit (LoadOptions::max_steps)");
 }
 
 void run_graph(const Graph& graph, Frame& frame) {

@@ -154,7 +154,8 @@ bool Call::all_known() const {
     const Value& v = value(i);
     // A constant of many floats is no affair of sizes: it stays the tensor that it is.
     constexpr std::size_t kMostFloats = 16;
-    if (!v.numbers || (v.has_tensor && is_floating(v.numbers->dtype) && v.numbers->values.size() > kMostFloats)) return false;
+    if (!v.numbers || (v.has_tensor && is_floating(v.numbers->dtype) && v.numbers->values.size() > kMostFloats))
+      return false;
   }
   return true;
 }

@@ -30,7 +30,8 @@ struct Port {
   std::string name;
   DType dtype = kFloat32;
   std::optional<std::vector<Dimension>> sizes;  ///< none where the file does not say
-  /// Of an input: its elements decide sizes (of a Reshape, a Slice, a Range), so that a compiled model wants it as numbers; see Argument.
+  /// Of an input: its elements decide sizes (of a Reshape, a Slice, a Range), or, of one integer, which branch of an If
+  /// is taken, so that a compiled model wants it as numbers; see Argument.
   bool decides_sizes = false;
 };
 
@@ -63,7 +64,8 @@ struct Argument {
 struct LoadOptions {
   /// Inputs that are given once and for all: by name. They are no inputs of the model then, and what is computed of them alone is computed when it is loaded.
   std::map<std::string, Tensor> constants = {};
-  /// How many nodes and turns of loops one call may run: past it the call throws InvalidArgument. Without it a file could make a call that never returns.
+  /// How many nodes and turns of loops one call may run: past it the call throws InvalidArgument. Without it a file
+  /// could make a call that never returns.
   std::int64_t max_steps = 10'000'000;
 };
 
@@ -96,9 +98,11 @@ class Model {
   std::shared_ptr<const detail::Program> program_;
 };
 
-/// Reads a model. External data are looked for beside it (and mapped: Reading::Mapped tells what that means). Throws Io, FileFormat where the file contradicts itself (one
-/// error that names it, and the node or tensor), InvalidArgument for operators and dtypes that are not supported: all of them at once, each with its domain, version,
-/// how many nodes, and the first one's name. An operator set newer than the newest that is known loads with a warning: its operators are run by the newest rules.
+/// Reads a model. External data are looked for beside it (and mapped: Reading::Mapped tells what that means). Throws
+/// Io, FileFormat where the file contradicts itself (one error that names it, and the node or tensor), InvalidArgument
+/// for operators and dtypes that are not supported: all of them at once, each with its domain, version, how many nodes,
+/// and the first one's name. An operator set newer than the newest that is known loads with a warning: its operators
+/// are run by the newest rules.
 Model load(const std::string& path, const LoadOptions& options = {}, SourceLoc loc = SourceLoc::current());
 /// The same of bytes in memory, which may go afterwards. There are no external data.
 Model load_bytes(std::string_view bytes, const LoadOptions& options = {}, SourceLoc loc = SourceLoc::current());

@@ -140,7 +140,8 @@ TEST(OnnxDamaged, ExternalDataLieWhereTheModelSays) {
   EXPECT_EQ(error_of([&] { onnx::load((folder.path / "none.onnx").string()); }).code(), ErrorCode::Io);
 }
 
-// A link is followed within the model's folder, or within the one that the model's own link leads to, as caches of files have them.
+// A link is followed within the model's folder, or within the one that the model's own link leads to, as caches of
+// files have them.
 TEST(OnnxDamaged, ExternalDataFollowNoLinkOutOfTheFolder) {
   const Folder folder;
   for (const char* name : {"model", "elsewhere", "cache"}) fs::create_directory(folder.path / name);

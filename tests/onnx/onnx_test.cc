@@ -266,8 +266,11 @@ TEST(Onnx, LoadingTakesTimeByTheNodes) {
 
 TEST(Onnx, LoadingFoldsNodesInTimeByTheirNumber) {
   const auto seconds = [](int nodes) {
-    file::Graph g{.inputs = {value("x", file::kFloat, {"n"})}, .outputs = {value("y", file::kFloat, {"n"})}, .initializers = {file::ints("c0", {1}), file::ints("one", {1})}};
-    for (int i = 0; i < nodes; ++i) g.nodes.push_back(node("Mul", {"c" + std::to_string(i), "one"}, {"c" + std::to_string(i + 1)}));
+    file::Graph g{.inputs = {value("x", file::kFloat, {"n"})},
+                  .outputs = {value("y", file::kFloat, {"n"})},
+                  .initializers = {file::ints("c0", {1}), file::ints("one", {1})}};
+    for (int i = 0; i < nodes; ++i)
+      g.nodes.push_back(node("Mul", {"c" + std::to_string(i), "one"}, {"c" + std::to_string(i + 1)}));
     g.nodes.push_back(node("Tile", {"x", "c" + std::to_string(nodes)}, {"y"}));
     const std::string bytes = file::model(g);
     double best = 1e9;
