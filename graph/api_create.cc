@@ -1,10 +1,13 @@
 // Factories and random numbers.
+#include <cmath>
+
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/data_answers.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "tensor/impl.h"
+#include "tensor/trace_questions.h"
 
 namespace reprise {
 
@@ -110,14 +113,50 @@ Tensor arange(Scalar end, const TensorOptions& options, SourceLoc loc) { return 
 Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& options, SourceLoc loc) {
   std::int64_t n = steps.value(loc);
   if (n < 0) fail(ErrorCode::InvalidArgument, "linspace", loc, "steps must not be negative, got ", n);
-  DType dtype = floats_of(options);
-  if (!is_floating(dtype)) fail(ErrorCode::DTypeMismatch, "linspace", loc, "not defined for ", dtype_name(dtype));
+  const DType dtype = floats_of(options);
+  if (dtype == kBool) fail(ErrorCode::DTypeMismatch, "linspace", loc, "not defined for bool");
   check_made({n}, dtype, "linspace", loc);
-  double a = start.to_double(), b = end.to_double(), by = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
+  // Half types are rounded once. Integers are what numbers between two integers are cut off to.
+  const bool floats = is_floating(dtype);
+  const DType t = !floats ? kFloat64 : is_low_precision(dtype) ? kFloat32 : dtype;
+  double a = start.to_double(), b = end.to_double();
+  if (!floats) a = std::trunc(a), b = std::trunc(b);
+  const double by = n > 1 ? (b - a) / static_cast<double>(n - 1) : 0;
   // From both ends towards the middle: both bounds come out exactly.
-  Tensor i = to(arange(0, n, 1, {kInt64, options.device}, loc), dtype, loc);
+  Tensor i = to(arange(0, n, 1, {kInt64, options.device}, loc), t, loc);
   Tensor from_end = sub(b, mul(sub(n - 1, i, 1, loc), by, loc), 1, loc);
-  return where(lt(i, static_cast<double>(n / 2 + n % 2), loc), add(mul(i, by, loc), a, 1, loc), from_end, loc);
+  return to(where(lt(i, static_cast<double>(n / 2 + n % 2), loc), add(mul(i, by, loc), a, 1, loc), from_end, loc),
+            dtype, loc);
+}
+
+// As few operators as make them: all equal, equal steps between integers, else parts of equal numbers.
+Tensor detail::traced_constant(const std::vector<Scalar>& numbers, IntArrayRef sizes, DType dtype,
+                               std::optional<Device> device, SourceLoc loc) {
+  if (!trace_questions()) return {};
+  const TensorOptions o{dtype, device};
+  const auto n = static_cast<std::int64_t>(numbers.size());
+  auto run_from = [&](std::size_t at) {
+    std::size_t to = at + 1;
+    while (to < numbers.size() && identical(numbers[to], numbers[at])) ++to;
+    return to - at;
+  };
+  if (numbers.empty()) return zeros(sizes, o, loc);
+  if (run_from(0) == numbers.size()) return full(sizes, numbers[0], o, loc);
+  if (numbers[0].kind() == Scalar::Kind::Int) {
+    auto number = [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)].word().hint(); };
+    const std::int64_t first = number(0);
+    std::int64_t step = 0, span = 0, end = 0;
+    bool equal = !__builtin_sub_overflow(number(1), first, &step) && !__builtin_mul_overflow(step, n, &span) &&
+                 !__builtin_add_overflow(first, span, &end);
+    for (std::int64_t i = 2; equal && i < n; ++i) equal = number(i) == first + step * i;
+    if (equal) return view(to(arange(first, end, step, {kInt64, device}, loc), dtype, loc), sizes, loc);
+  }
+  std::vector<Tensor> parts;
+  for (std::size_t at = 0, many = 0; at < numbers.size(); at += many) {
+    many = run_from(at);
+    parts.push_back(full({static_cast<std::int64_t>(many)}, numbers[at], o, loc));
+  }
+  return view(cat(parts, 0, loc), sizes, loc);
 }
 
 Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc loc) {

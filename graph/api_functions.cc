@@ -145,6 +145,8 @@ Tensor matmul(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return call1(OpId::matmul, {arg(self), arg(other)}, loc);
 }
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias, SourceLoc loc) {
+  if (!bias.defined() && weight.defined() && weight.dim() == 1)
+    return graph::api::named("linear", [&] { return matmul(input, weight, loc); });
   return call1(OpId::linear, {arg(input), arg(weight), arg(bias)}, loc);
 }
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha, SourceLoc loc) {

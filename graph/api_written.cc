@@ -144,6 +144,14 @@ Tensor Tensor::index_fill_(Int dim, const Tensor& index, const Operand& value, S
     Tensor one = value.tensor() ? *value.tensor() : full({}, value.number(), {m.dtype, m.device}, loc);
     if (one.dim() != 0) fail(ErrorCode::ShapeMismatch, "index_fill_", loc, "wants one value, got sizes ", graph::sizes_text(one.sizes()));
     if (m.dim() == 0) return reprise::unsqueeze(*this, 0, loc).index_put_(list, one.to(m.dtype, loc), false, loc), *this;
+    if (one.requires_grad()) {
+      // The derivative of index_put counts an index as often as it is named; an element that was filled counts once.
+      const auto d = list.size() - 1;
+      Ints sizes(m.layout.sizes.size(), 1);
+      sizes[d] = m.size(static_cast<int>(d));
+      const Tensor no = zeros({sizes[d]}, {kBool, m.device}, loc), yes = ones({}, {kBool, m.device}, loc);
+      return masked_fill_(reprise::index_put(no, {index}, yes, false, loc).view(sizes, loc), one.to(m.dtype, loc), loc);
+    }
     return index_put_(list, one.to(m.dtype, loc), false, loc);
   });
 }
@@ -157,12 +165,14 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
     if (checked_meta(source, "masked_scatter", loc).dtype != m.dtype) fail(ErrorCode::DTypeMismatch, "masked_scatter", loc, "the source is ", source.dtype(), ", self ", m.dtype);
     guards::LibraryScope operators;
     const Int have = source.numel();
-    Tensor wanted = expand(mask, m.layout.sizes, loc).reshape({-1}, loc);
+    const Ints sizes = graph::broadcast(m.layout.sizes, mask.sizes(), "masked_scatter", loc);
+    Tensor wanted = expand(mask, sizes, loc).reshape({-1}, loc);
     Tensor place = sub(cumsum(wanted, 0, std::nullopt, loc), 1, 1, loc);  // among those that are wanted
     // What is not wanted looks at a place behind the last; more than there are look behind that, which is an error.
     place = where(wanted, add(place, to(ge(place, have, loc), kInt64, loc), 1, loc), have, loc);
     Tensor padded = cat({source.reshape({-1}, loc), zeros({1}, {m.dtype, m.device}, loc)}, 0, loc);
-    return where(wanted, index_select(padded, 0, place, loc), self.reshape({-1}, loc), loc).view(m.layout.sizes, loc);
+    return where(wanted, index_select(padded, 0, place, loc), expand(self, sizes, loc).reshape({-1}, loc), loc)
+        .view(sizes, loc);
   });
 }
 Tensor Tensor::masked_scatter_(const Tensor& mask, const Tensor& source, SourceLoc loc) const {
@@ -241,7 +251,9 @@ namespace {
 Tensor scaled_sum(const Tensor& given, const Tensor& product, Scalar beta, Scalar alpha, SourceLoc loc) {
   const Tensor self = expand(given, product.sizes(), loc);
   const Tensor right = mul(product, alpha, loc);
-  if (!beta.is_float() && !beta.to_int().is_symbolic() && beta.to_int().hint() == 0) return right;
+  if (graph::ask(detail::scalar_compare(detail::FloatCompare::Equal, beta, 0, loc),
+                 "a product and a sum: is self read?"))
+    return right;
   return add(mul(self, beta, loc), right, 1, loc);
 }
 }  // namespace

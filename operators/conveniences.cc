@@ -1,6 +1,8 @@
 // Functions of one word that are a few others.
 #include "reprise/conveniences.h"
 
+#include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "base/errors.h"
@@ -59,9 +61,39 @@ Tensor tile(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
   return named("tile", [&] { return repeat(self, repeats, loc); });
 }
 
-Tensor ravel(const Tensor& self, SourceLoc loc) { return reshape(self, {-1}, loc); }
+Tensor ravel(const Tensor& self, SourceLoc loc) {
+  return named("ravel", [&] {
+    return view(contiguous(self, loc), {-1}, loc);
+  });  // not reshape: what is not contiguous is copied, as in ATen
+}
 Tensor moveaxis(const Tensor& self, Int source, Int destination, SourceLoc loc) { return movedim(self, source, destination, loc); }
 Tensor adjoint(const Tensor& self, SourceLoc loc) { return mT(self, loc); }
+
+Tensor detail::move_dims(const Tensor& self, IntArrayRef source, IntArrayRef destination, const char* op,
+                         SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, op, loc);
+  if (source.size() != destination.size())
+    fail(ErrorCode::InvalidArgument, op, loc, source.size(), " dimensions to move, and ", destination.size(),
+         " places for them");
+  const auto rank = static_cast<std::size_t>(m.dim());
+  std::vector<int> dims(rank, -1);  // by place
+  std::vector<bool> moved(rank, false);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const auto from = static_cast<std::size_t>(wrapped(m, source[i], op, loc)),
+               to = static_cast<std::size_t>(wrapped(m, destination[i], op, loc));
+    if (rank == 0) return permute(self, {}, loc);
+    if (moved[from]) fail(ErrorCode::InvalidArgument, op, loc, "dimension ", from, " is moved twice");
+    if (dims[to] >= 0) fail(ErrorCode::InvalidArgument, op, loc, "two dimensions are moved to place ", to);
+    moved[from] = true, dims[to] = static_cast<int>(from);
+  }
+  Ints order;
+  std::size_t next = 0;
+  for (std::size_t place = 0; place < rank; ++place) {
+    while (dims[place] < 0 && moved[next]) ++next;
+    order.push_back(dims[place] >= 0 ? Int(dims[place]) : Int(next++));
+  }
+  return permute(self, order, loc);
+}
 
 // ---- joining
 
@@ -150,6 +182,36 @@ Tensor rsub(const Operand& self, const Operand& other, Scalar alpha, SourceLoc l
   return named("rsub", [&] { return sub(other, self, alpha, loc); });
 }
 
+Tensor round(const Tensor& self, Int decimals, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, "round", loc);
+  operators::need_float("round", loc, m.dtype);
+  const std::int64_t places = decimals.value(loc);
+  if (places == 0) return round(self, loc);
+  return named("round", [&] {
+    const double power = std::pow(10.0, static_cast<double>(std::abs(places)));
+    const Tensor x = wide(self, m.dtype, loc),
+                 scaled = round(places > 0 ? mul(x, power, loc) : div(x, power, {}, loc), loc);
+    return to(places > 0 ? div(scaled, power, {}, loc) : mul(scaled, power, loc), m.dtype, loc);
+  });
+}
+
+Tensor polar(const Tensor& abs, const Tensor& angle, SourceLoc loc) {
+  return named("polar", [&] {
+    return stack({mul(abs, cos(angle, loc), loc), mul(abs, sin(angle, loc), loc)}, -1, loc);
+  });
+}
+namespace {
+Tensor as_pairs(const Tensor& self, const char* op, SourceLoc loc) {
+  const TensorMeta m = checked_meta(self, op, loc);
+  if (m.dim() == 0 || !graph::same(m.size(m.dim() - 1), 2, loc, "complex numbers are pairs"))
+    fail(ErrorCode::ShapeMismatch, op, loc, "wants pairs, a last dimension of size 2, got sizes ",
+         graph::sizes_text(m.layout.sizes));
+  return alias(self, loc);
+}
+}  // namespace
+Tensor view_as_complex(const Tensor& self, SourceLoc loc) { return as_pairs(self, "view_as_complex", loc); }
+Tensor view_as_real(const Tensor& self, SourceLoc loc) { return as_pairs(self, "view_as_real", loc); }
+
 Tensor logspace(Scalar start, Scalar end, Int steps, double base, const TensorOptions& options, SourceLoc loc) {
   const DType t = options.dtype.value_or(get_default_dtype());
   return named("logspace", [&] { return to(pow(base, linspace(start, end, steps, {kFloat64, options.device}, loc), loc), t, loc); });
@@ -229,7 +291,8 @@ Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Ten
     const Tensor taken = aweights.defined() ? div(sum(mul(weights, aweights, loc), {}, false, std::nullopt, loc), total, {}, loc) : ones_like(total, {}, loc);
     const Tensor by = clamp_min(sub(total, mul(taken, correction, loc), 1, loc), 0.0, loc);
     const Tensor all = to(div(matmul(x, mT(mul(x, weights, loc), loc), loc), by, {}, loc), t, loc);
-    return m.dim() < 2 ? reshape(all, {}, loc) : all;
+    const bool one_row = m.dim() < 2 || graph::ask(detail::compare_eq(m.size(0), 1, loc), "cov: one row");
+    return one_row ? reshape(all, {}, loc) : all;
   });
 }
 
@@ -261,8 +324,48 @@ Tensor dist(const Tensor& self, const Tensor& other, Scalar p, SourceLoc loc) {
   return named("dist", [&] { return norm(sub(self, other, 1, loc), p, {}, false, loc); });
 }
 
+Tensor normalize(const Tensor& self, Scalar p, Int dim, double eps, SourceLoc loc) {
+  operators::need_float("normalize", loc, checked_meta(self, "normalize", loc).dtype);
+  return named("normalize", [&] { return div(self, clamp_min(norm(self, p, dim, true, loc), eps, loc), {}, loc); });
+}
+
+// ---- indices
+
+Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, Scalar alpha, SourceLoc loc) {
+  return named("index_add",
+               [&] { return index_add(self, dim, index, to(mul(source, alpha, loc), source.dtype(), loc), loc); });
+}
+Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, std::string_view reduce,
+               SourceLoc loc) {
+  if (reduce != "add" && reduce != "multiply")
+    fail(ErrorCode::InvalidArgument, "scatter", loc, "reduce is '", reduce, "', expected add or multiply");
+  return named("scatter", [&] {
+    const TensorMeta m = checked_meta(self, "scatter", loc);
+    const Tensor from =
+        src.tensor() ? *src.tensor()
+                     : full(checked_meta(index, "scatter", loc).layout.sizes, src.number(), {m.dtype, m.device}, loc);
+    return reduce == "add" ? scatter_add(self, dim, index, from, loc)
+                           : scatter_reduce(self, dim, index, from, "prod", true, loc);
+  });
+}
+
 // ---- products
 
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha,
+              SourceLoc loc) {
+  const TensorMeta a = checked_meta(batch1, "addbmm", loc), b = checked_meta(batch2, "addbmm", loc);
+  const bool fits = a.dim() == 3 && b.dim() == 3 &&
+                    graph::same(a.size(0), b.size(0), loc, "addbmm: as many matrices") &&
+                    graph::same(a.size(2), b.size(1), loc, "addbmm: columns are rows");
+  if (!fits)
+    fail(ErrorCode::ShapeMismatch, "addbmm", loc, "wants [b, n, m] and [b, m, p], got sizes ",
+         graph::sizes_text(a.layout.sizes), " and ", graph::sizes_text(b.layout.sizes));
+  // One product whose inner dimension is that of all matrices.
+  return named("addbmm", [&] {
+    const Tensor rows = reshape(permute(batch1, {1, 0, 2}, loc), {a.size(1), a.size(0) * a.size(2)}, loc);
+    return addmm(self, rows, reshape(batch2, {b.size(0) * b.size(1), b.size(2)}, loc), beta, alpha, loc);
+  });
+}
 Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return named("inner", [&] {
     if (checked_meta(self, "inner", loc).dim() == 0 || checked_meta(other, "inner", loc).dim() == 0) return mul(self, other, loc);

@@ -41,7 +41,7 @@ std::vector<Tensor> meshgrid(TensorArrayRef tensors, std::string_view indexing, 
 
 Tensor cartesian_prod(TensorArrayRef tensors, SourceLoc loc) {
   return named("cartesian_prod", [&] {
-    if (tensors.size() == 1 && checked_meta(tensors[0], "cartesian_prod", loc).dim() == 1) return clone(tensors[0], loc);
+    if (tensors.size() == 1 && checked_meta(tensors[0], "cartesian_prod", loc).dim() == 1) return tensors[0];
     std::vector<Tensor> columns = meshgrid(tensors, "ij", loc);
     for (Tensor& t : columns) t = reshape(t, Ints{-1}, loc);
     return columns.size() == 1 ? columns[0] : stack(columns, 1, loc);

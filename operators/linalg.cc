@@ -368,28 +368,48 @@ Tensor cross(const Tensor& self, const Tensor& other, Int dim, SourceLoc loc) {
 
 Tensor tensordot(const Tensor& self, const Tensor& other, IntArrayRef dims_self, IntArrayRef dims_other, SourceLoc loc) {
   return named("tensordot", [&] {
-    const TensorMeta a = checked_meta(self, "tensordot", loc), b = checked_meta(other, "tensordot", loc);
-    if (dims_self.size() != dims_other.size()) fail(ErrorCode::InvalidArgument, "tensordot", loc, dims_self.size(), " dimensions of self and ", dims_other.size(), " of other");
+    TensorMeta a = checked_meta(self, "tensordot", loc), b = checked_meta(other, "tensordot", loc);
+    if (dims_self.size() != dims_other.size())
+      fail(ErrorCode::InvalidArgument, "tensordot", loc, dims_self.size(), " dimensions of self and ",
+           dims_other.size(), " of other");
     std::vector<bool> summed_a(static_cast<std::size_t>(a.dim())), summed_b(static_cast<std::size_t>(b.dim()));
     std::vector<Int> order_a, order_b, in_a, in_b;
     Ints sizes;
     Int inner = 1, rows = 1, columns = 1;
+    Tensor left = self, right = other;
+    auto is_one = [&](Int n) { return graph::require(detail::compare_eq(n, 1, loc), "tensordot: a size of 1"); };
+    auto summed = [&](Tensor& t, TensorMeta& m, int d) {
+      t = sum(t, {d}, true, m.dtype, loc), m = checked_meta(t, "tensordot", loc);
+    };
     for (std::size_t i = 0; i < dims_self.size(); ++i) {
       const int p = graph::api::wrapped(a, dims_self[i], "tensordot", loc), q = graph::api::wrapped(b, dims_other[i], "tensordot", loc);
-      if (summed_a[static_cast<std::size_t>(p)] || summed_b[static_cast<std::size_t>(q)]) fail(ErrorCode::InvalidArgument, "tensordot", loc, "a dimension is given twice");
-      if (!graph::same(a.size(p), b.size(q), loc, "tensordot: equal sizes"))
-        fail(ErrorCode::ShapeMismatch, "tensordot", loc, "dimension ", p, " of sizes ", graph::sizes_text(a.layout.sizes), " and ", q, " of ", graph::sizes_text(b.layout.sizes), " differ");
+      if (summed_a[static_cast<std::size_t>(p)] || summed_b[static_cast<std::size_t>(q)])
+        fail(ErrorCode::InvalidArgument, "tensordot", loc, "a dimension is given twice");
+      if (!graph::same(a.size(p), b.size(q), loc, "tensordot: equal sizes")) {
+        // A size of 1 broadcasts: the other's elements meet the same factor.
+        if (is_one(b.size(q)))
+          summed(left, a, p);
+        else if (is_one(a.size(p)))
+          summed(right, b, q);
+        else
+          fail(ErrorCode::ShapeMismatch, "tensordot", loc, "dimension ", p, " of sizes ",
+               graph::sizes_text(a.layout.sizes), " and ", q, " of ", graph::sizes_text(b.layout.sizes), " differ");
+      }
       summed_a[static_cast<std::size_t>(p)] = summed_b[static_cast<std::size_t>(q)] = true;
       in_a.push_back(p), in_b.push_back(q);
       inner = inner * a.size(p);
     }
     for (int d = 0; d < a.dim(); ++d)
-      if (!summed_a[static_cast<std::size_t>(d)]) order_a.push_back(d), sizes.push_back(a.size(d)), rows = rows * a.size(d);
+      if (!summed_a[static_cast<std::size_t>(d)])
+        order_a.push_back(d), sizes.push_back(a.size(d)), rows = rows * a.size(d);
     order_a.insert(order_a.end(), in_a.begin(), in_a.end());
     order_b = in_b;
     for (int d = 0; d < b.dim(); ++d)
-      if (!summed_b[static_cast<std::size_t>(d)]) order_b.push_back(d), sizes.push_back(b.size(d)), columns = columns * b.size(d);
-    return reshape(mm(reshape(permute(self, order_a, loc), {rows, inner}, loc), reshape(permute(other, order_b, loc), {inner, columns}, loc), loc), sizes, loc);
+      if (!summed_b[static_cast<std::size_t>(d)])
+        order_b.push_back(d), sizes.push_back(b.size(d)), columns = columns * b.size(d);
+    return reshape(mm(reshape(permute(left, order_a, loc), {rows, inner}, loc),
+                      reshape(permute(right, order_b, loc), {inner, columns}, loc), loc),
+                   sizes, loc);
   });
 }
 Tensor tensordot(const Tensor& self, const Tensor& other, Int dims, SourceLoc loc) {

@@ -9,6 +9,7 @@
 #include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/spatial.h"
+#include "reprise/autograd.h"
 #include "reprise/ops.h"
 
 namespace reprise {
@@ -161,6 +162,21 @@ OpId neighbours_op() {
 void keep(const Tensor& running, const Tensor& now, double momentum, SourceLoc loc) {
   if (running.defined()) running.copy_(add(mul(running, 1 - momentum, loc), mul(now, momentum, loc), 1, loc), loc);
 }
+/// Does the input have statistics? Dimensions from `first` on, but the channels, hold the values of each one. No value:
+/// the result is empty, and running statistics stay. A single one has no variance: an error, as in torch.nn.functional.
+bool has_statistics(const char* name, const TensorMeta& m, int first, SourceLoc loc) {
+  Int each = 1;
+  for (int d = first; d < m.dim(); ++d)
+    if (d != 1) each = each * m.size(d);
+  if (graph::ask(detail::compare_lt(1, each, loc), "normalization: more than one value for each statistic")) {
+    if (first == 0 || graph::ask(detail::compare_lt(0, m.size(0), loc), "normalization: an image")) return true;
+    return false;
+  }
+  if (!graph::require(detail::compare_lt(each, 1, loc), "normalization: more than one value for each statistic"))
+    fail(ErrorCode::ShapeMismatch, name, loc, "training wants more than one value for each ", first ? "image and " : "",
+         "channel, got sizes ", graph::sizes_text(m.layout.sizes));
+  return false;
+}
 /// What statistics are computed of: half types in float32.
 Tensor widened(const Tensor& x, SourceLoc loc) { return is_low_precision(x.dtype()) ? to(x, kFloat32, loc) : x; }
 
@@ -172,8 +188,11 @@ Tensor by_channels(const char* name, const Tensor& input, const Tensor& weight, 
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training, double momentum, double eps, bool, SourceLoc loc) {
   const TensorMeta m = checked_meta(input, "batch_norm", loc);
+  const bool follows = training && m.dim() >= 2 && has_statistics("batch_norm", m, 0, loc) &&
+                       (running_mean.defined() || running_var.defined());
   Tensor result = by_channels("batch_norm", input, weight, bias, running_mean, running_var, training, eps, loc);
-  if (!training || !(running_mean.defined() || running_var.defined())) return result;
+  if (!follows) return result;
+  const NoGradScope off;  // running statistics are no part of any derivative
   Ints dims{0};
   for (int d = 2; d < m.dim(); ++d) dims.push_back(d);
   const Tensor x = widened(input, loc);
@@ -190,6 +209,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
   const TensorMeta m = checked_meta(input, "instance_norm", loc);
   if (m.dim() < 3) fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "wants 3 dimensions or more, [n, c, ...], got sizes ", graph::sizes_text(m.layout.sizes));
   if (!use_input_stats) return by_channels("instance_norm", input, weight, bias, running_mean, running_var, false, eps, loc);
+  const bool follows = has_statistics("instance_norm", m, 2, loc) && (running_mean.defined() || running_var.defined());
   // All images of a channel are a channel each.
   Ints sizes = m.layout.sizes;
   sizes[1] = sizes[0] * sizes[1], sizes[0] = 1;
@@ -200,7 +220,8 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
         fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "sizes ", graph::sizes_text(own.layout.sizes), " are not one number for each of ", m.size(1), " channels");
   const Tensor rows = reshape(input, sizes, loc);
   const Tensor result = by_channels("instance_norm", rows, repeated(weight), repeated(bias), {}, {}, true, eps, loc);
-  if (running_mean.defined() || running_var.defined()) {
+  if (follows) {
+    const NoGradScope off;
     Ints dims;
     for (int d = 2; d < m.dim(); ++d) dims.push_back(d);
     const Tensor x = widened(input, loc);

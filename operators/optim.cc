@@ -212,6 +212,162 @@ void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorStat
   }
 }
 
+RMSpropState RMSpropState::of(const Tensors& params, const RMSpropOptions& o) {
+  return {new_steps(params), zeros_of(params), o.centered ? zeros_of(params) : Tensors(),
+          o.momentum != 0.0 ? zeros_of(params) : Tensors()};
+}
+
+void rmsprop_(const Tensors& params, const Tensors& grads, const RMSpropState& state, const RMSpropOptions& o,
+              SourceLoc loc) {
+  const NoGradScope off;
+  const Call call("rmsprop_", params, grads, state.step, loc);
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps, 0, "eps"), call.at_least(o.alpha, 0, "alpha");
+  call.at_least(o.momentum, 0, "momentum"), call.at_least(o.weight_decay, 0, "weight_decay");
+  const bool follows = o.momentum != 0.0, decays = o.weight_decay != 0.0;
+  call.fits(state.square_avg, "square_avg");
+  if (o.centered) call.fits(state.grad_avg, "grad_avg");
+  if (follows) call.fits(state.momentum_buffer, "momentum_buffer");
+  call.begin();
+
+  for (const std::size_t i : call.with_gradient()) {
+    const Tensor& p = params[i];
+    Tensor g = call.grad(i, o.maximize);
+    if (decays) g = add(g, p, o.weight_decay, loc);
+    state.square_avg[i].mul_(o.alpha, loc);
+    state.square_avg[i].addcmul_(g, g, 1.0 - o.alpha, loc);
+    Tensor square = state.square_avg[i];
+    if (o.centered) {
+      state.grad_avg[i].lerp_(g, 1.0 - o.alpha, loc);
+      square = addcmul(square, state.grad_avg[i], state.grad_avg[i], -1.0, loc);
+    }
+    g = div(g, add(sqrt(square, loc), o.eps, 1, loc), {}, loc);
+    if (follows) {
+      state.momentum_buffer[i].mul_(o.momentum, loc);
+      g = state.momentum_buffer[i].add_(g, 1, loc);
+    }
+    p.sub_(g, o.lr, loc);
+  }
+}
+
+AdagradState AdagradState::of(const Tensors& params, const AdagradOptions& o) {
+  Tensors sums;
+  for (const Tensor& p : params) sums.push_back(full_like(p.detach(), o.initial_accumulator_value));
+  return {new_steps(params), std::move(sums)};
+}
+
+void adagrad_(const Tensors& params, const Tensors& grads, const AdagradState& state, const AdagradOptions& o,
+              SourceLoc loc) {
+  const NoGradScope off;
+  const Call call("adagrad_", params, grads, state.step, loc);
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.lr_decay, 0, "lr_decay"), call.at_least(o.eps, 0, "eps");
+  call.at_least(o.weight_decay, 0, "weight_decay"),
+      call.at_least(o.initial_accumulator_value, 0, "initial_accumulator_value");
+  call.fits(state.sum, "sum");
+  call.begin();
+
+  const Tensor step_sizes = div(o.lr, add(mul(sub(state.step, 1, 1, loc), o.lr_decay, loc), 1.0, 1, loc), {}, loc);
+  const bool decays = o.weight_decay != 0.0;
+  for (const std::size_t i : call.with_gradient()) {
+    const Tensor& p = params[i];
+    Tensor g = call.grad(i, o.maximize);
+    if (decays) g = add(g, p, o.weight_decay, loc);
+    state.sum[i].addcmul_(g, g, 1, loc);
+    p.sub_(mul(div(g, add(sqrt(state.sum[i], loc), o.eps, 1, loc), {}, loc), call.own(step_sizes, i), loc), 1, loc);
+  }
+}
+
+namespace {
+/// What NAdam and RAdam have in common with Adam: what is asked of the options, and the moving averages of a
+/// parameter's gradient, which it gives.
+template <class State, class Options>
+void check_moments(const Call& call, const State& state, const Options& o) {
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps, 0, "eps"), call.at_least(o.weight_decay, 0, "weight_decay");
+  call.below(o.beta1, 1, "beta1"), call.below(o.beta2, 1, "beta2");
+  call.fits(state.exp_avg, "exp_avg"), call.fits(state.exp_avg_sq, "exp_avg_sq");
+}
+template <class State, class Options>
+Tensor follow_moments(const Call& call, const Tensor& p, std::size_t i, const State& state, const Options& o,
+                      SourceLoc loc) {
+  Tensor g = call.grad(i, o.maximize);
+  if (o.weight_decay != 0.0) {
+    if (o.decoupled_weight_decay)
+      p.mul_(1.0 - o.lr * o.weight_decay, loc);
+    else
+      g = add(g, p, o.weight_decay, loc);
+  }
+  state.exp_avg[i].lerp_(g, 1.0 - o.beta1, loc);
+  state.exp_avg_sq[i].mul_(o.beta2, loc);
+  state.exp_avg_sq[i].addcmul_(g, g, 1.0 - o.beta2, loc);
+  return g;
+}
+}  // namespace
+
+NAdamState NAdamState::of(const Tensors& params, const NAdamOptions&) {
+  const Tensor steps = new_steps(params);
+  return {steps, ones_like(steps), zeros_of(params), zeros_of(params)};
+}
+
+void nadam_(const Tensors& params, const Tensors& grads, const NAdamState& state, const NAdamOptions& o,
+            SourceLoc loc) {
+  const NoGradScope off;
+  const Call call("nadam_", params, grads, state.step, loc);
+  check_moments(call, state, o);
+  call.at_least(o.momentum_decay, 0, "momentum_decay");
+  call.fits(state.mu_product, {static_cast<std::int64_t>(params.size())}, "mu_product", 0);
+  call.begin();
+
+  auto mu_at = [&](const Tensor& step) {
+    return mul(sub(1.0, mul(pow(0.96, mul(step, o.momentum_decay, loc), loc), 0.5, loc), 1, loc), o.beta1, loc);
+  };
+  const Tensor mu = mu_at(state.step), next = mu_at(add(state.step, 1, 1, loc));
+  if (call.with_gradient().size() == params.size())
+    state.mu_product.mul_(mu, loc);
+  else
+    for (const std::size_t i : call.with_gradient()) call.own(state.mu_product, i).mul_(call.own(mu, i), loc);
+  const Tensor of_gradient = div(mul(sub(1.0, mu, 1, loc), o.lr, loc), sub(1.0, state.mu_product, 1, loc), {}, loc);
+  const Tensor of_average = div(mul(next, o.lr, loc), sub(1.0, mul(state.mu_product, next, loc), 1, loc), {}, loc);
+  const Tensor corrections = sub(1.0, pow(o.beta2, state.step, loc), 1, loc);
+  for (const std::size_t i : call.with_gradient()) {
+    const Tensor& p = params[i];
+    const Tensor g = follow_moments(call, p, i, state, o, loc);
+    const Tensor root = add(sqrt(div(state.exp_avg_sq[i], call.own(corrections, i), {}, loc), loc), o.eps, 1, loc);
+    const Tensor both =
+        add(mul(g, call.own(of_gradient, i), loc), mul(state.exp_avg[i], call.own(of_average, i), loc), 1, loc);
+    p.sub_(div(both, root, {}, loc), 1, loc);
+  }
+}
+
+RAdamState RAdamState::of(const Tensors& params, const RAdamOptions&) {
+  return {new_steps(params), zeros_of(params), zeros_of(params)};
+}
+
+void radam_(const Tensors& params, const Tensors& grads, const RAdamState& state, const RAdamOptions& o,
+            SourceLoc loc) {
+  const NoGradScope off;
+  const Call call("radam_", params, grads, state.step, loc);
+  check_moments(call, state, o);
+  call.begin();
+
+  // The length of the average that can be known: from 5 on its variance is rectified, below that only the gradient's
+  // average counts.
+  const Scalar longest = 2.0 / (1.0 - o.beta2) - 1.0;
+  const Tensor powers = pow(o.beta2, state.step, loc), correction = sub(1.0, powers, 1, loc);
+  const Tensor length = sub(longest, div(mul(mul(state.step, powers, loc), 2.0, loc), correction, {}, loc), 1, loc),
+               known = clamp_min(length, 5.0, loc);
+  const Scalar whole = longest / ((longest - 4.0) * (longest - 2.0));
+  const Tensor rectified =
+      sqrt(mul(div(mul(sub(known, 4.0, 1, loc), sub(known, 2.0, 1, loc), loc), known, {}, loc), whole, loc), loc);
+  const Tensor adaptive = mul(rectified, sqrt(correction, loc), loc), is_known = gt(length, 5.0, loc);
+  const Tensor step_sizes = div(o.lr, sub(1.0, pow(o.beta1, state.step, loc), 1, loc), {}, loc);
+  for (const std::size_t i : call.with_gradient()) {
+    const Tensor& p = params[i];
+    follow_moments(call, p, i, state, o, loc);
+    const Tensor root = add(sqrt(state.exp_avg_sq[i], loc), o.eps, 1, loc);
+    const Tensor by = where(call.own(is_known, i), div(call.own(adaptive, i), root, {}, loc), 1.0, loc);
+    p.sub_(mul(mul(state.exp_avg[i], by, loc), call.own(step_sizes, i), loc), 1, loc);
+  }
+}
+
 Tensor clip_grad_norm_(const Tensors& grads, Scalar max_norm, SourceLoc loc) {
   const char* op = "clip_grad_norm_";
   const NoGradScope off;

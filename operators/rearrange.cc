@@ -237,6 +237,13 @@ void need_multiple(Int size, std::int64_t of, const TensorMeta& m, const char* n
 }
 }  // namespace
 
+namespace {
+/// A copy also where a view would do, as in ATen: by a factor of 1, of images of one element.
+Tensor copied_as(const Tensor& turned, const Ints& sizes, SourceLoc loc) {
+  return view(clone(turned, loc), sizes, loc);
+}
+}  // namespace
+
 Tensor pixel_shuffle(const Tensor& self, Int upscale_factor, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "pixel_shuffle", loc);
   const std::int64_t r = shuffle_factor(m, upscale_factor, "pixel_shuffle", loc);
@@ -244,7 +251,9 @@ Tensor pixel_shuffle(const Tensor& self, Int upscale_factor, SourceLoc loc) {
   need_multiple(c, r * r, m, "pixel_shuffle", loc);
   const Tensor rows = reshape(self, {images(m), c / (r * r), r, r, h, w}, loc);
   Ints lead = before_images(m);
-  return named("pixel_shuffle", [&] { return reshape(permute(rows, {0, 1, 4, 2, 5, 3}, loc), joined(lead, {c / (r * r), h * r, w * r}), loc); });
+  return named("pixel_shuffle", [&] {
+    return copied_as(permute(rows, {0, 1, 4, 2, 5, 3}, loc), joined(lead, {c / (r * r), h * r, w * r}), loc);
+  });
 }
 
 Tensor pixel_unshuffle(const Tensor& self, Int downscale_factor, SourceLoc loc) {
@@ -254,7 +263,9 @@ Tensor pixel_unshuffle(const Tensor& self, Int downscale_factor, SourceLoc loc) 
   need_multiple(h, r, m, "pixel_unshuffle", loc), need_multiple(w, r, m, "pixel_unshuffle", loc);
   const Tensor rows = reshape(self, {images(m), c, h / r, r, w / r, r}, loc);
   Ints lead = before_images(m);
-  return named("pixel_unshuffle", [&] { return reshape(permute(rows, {0, 1, 3, 5, 2, 4}, loc), joined(lead, {c * (r * r), h / r, w / r}), loc); });
+  return named("pixel_unshuffle", [&] {
+    return copied_as(permute(rows, {0, 1, 3, 5, 2, 4}, loc), joined(lead, {c * (r * r), h / r, w / r}), loc);
+  });
 }
 
 Tensor channel_shuffle(const Tensor& self, Int groups, SourceLoc loc) {
@@ -262,7 +273,7 @@ Tensor channel_shuffle(const Tensor& self, Int groups, SourceLoc loc) {
   const std::int64_t g = shuffle_factor(m, groups, "channel_shuffle", loc);
   need_multiple(m.size(1), g, m, "channel_shuffle", loc);
   const Tensor rows = reshape(self, {m.size(0), g, m.size(1) / g, numel(Ints(m.layout.sizes.begin() + 2, m.layout.sizes.end()))}, loc);
-  return named("channel_shuffle", [&] { return reshape(permute(rows, {0, 2, 1, 3}, loc), m.layout.sizes, loc); });
+  return named("channel_shuffle", [&] { return copied_as(permute(rows, {0, 2, 1, 3}, loc), m.layout.sizes, loc); });
 }
 
 Tensor im2col(const Tensor& self, IntArrayRef kernel_size, IntArrayRef dilation, IntArrayRef padding, IntArrayRef stride, SourceLoc loc) {

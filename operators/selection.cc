@@ -198,12 +198,14 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<I
     if (m.dim() != at.dim())
       fail(ErrorCode::ShapeMismatch, "take_along_dim", loc, "self of sizes ", graph::sizes_text(m.layout.sizes), " and indices of sizes ", graph::sizes_text(at.layout.sizes), " must have as many dimensions");
     if (m.dim() == 0) return gather(self, 0, indices, loc);
+    operators::need_index("take_along_dim", loc, at.dtype, "indices");
+    const Tensor from_start = where(lt(indices, 0, loc), add(indices, Scalar(m.size(d)), 1, loc), indices, loc);
     Ints a = m.layout.sizes, b = at.layout.sizes;
     a[static_cast<std::size_t>(d)] = b[static_cast<std::size_t>(d)] = 1;
     const Ints common = graph::broadcast(a, b, "take_along_dim", loc);
     a = b = common;
     a[static_cast<std::size_t>(d)] = m.size(d), b[static_cast<std::size_t>(d)] = at.size(d);
-    return gather(expand(self, a, loc), d, expand(indices, b, loc), loc);
+    return gather(expand(self, a, loc), d, expand(from_start, b, loc), loc);
   });
 }
 

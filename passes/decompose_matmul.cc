@@ -1,5 +1,6 @@
 // The forms of matmul in mm, bmm and linear: the operators that have kernels.
 #include "graph/op.h"
+#include "graph/shape_rules.h"
 #include "passes/decompose_builder.h"
 
 namespace reprise::passes {
@@ -75,7 +76,8 @@ V decompose_addmm(Build& b, DType) {
   Scalar beta = b.scalar(3), alpha = b.scalar(4);
   auto is = [](const Scalar& s, double v) { return !s.is_symbolic() && s.to_double() == v; };
   if (!is(alpha, 1)) product = b.mul(product, alpha);
-  if (is(beta, 0)) return product;  // ATen: self is then not read, so its NaNs do not show
+  if (graph::ask(detail::scalar_compare(detail::FloatCompare::Equal, beta, 0, b.loc()), "addmm: is self read?"))
+    return product;  // ATen: self is then not read, so its NaNs do not show
   return b.add(product, is(beta, 1) ? b.tensor(0) : b.mul(b.tensor(0), beta));
 }
 

@@ -37,6 +37,26 @@ struct Kind<AdafactorRule> {
   static constexpr const char* name = "adafactor";
   static constexpr auto* apply = &adafactor_;
 };
+template <>
+struct Kind<RMSpropRule> {
+  static constexpr const char* name = "rmsprop";
+  static constexpr auto* apply = &rmsprop_;
+};
+template <>
+struct Kind<AdagradRule> {
+  static constexpr const char* name = "adagrad";
+  static constexpr auto* apply = &adagrad_;
+};
+template <>
+struct Kind<NAdamRule> {
+  static constexpr const char* name = "nadam";
+  static constexpr auto* apply = &nadam_;
+};
+template <>
+struct Kind<RAdamRule> {
+  static constexpr const char* name = "radam";
+  static constexpr auto* apply = &radam_;
+};
 
 AdamState new_state(AdamWRule, const Tensors& params, const AdamWOptions& o) { return AdamState::of(params, {.amsgrad = o.amsgrad}); }
 template <class Rule>
@@ -56,6 +76,22 @@ void each_list(const AdamState& s, F&& f) {
 template <class F>
 void each_list(const AdafactorState& s, F&& f) {
   f("row_var", s.row_var), f("col_var", s.col_var), f("variance", s.variance);
+}
+template <class F>
+void each_list(const RMSpropState& s, F&& f) {
+  f("square_avg", s.square_avg), f("grad_avg", s.grad_avg), f("momentum_buffer", s.momentum_buffer);
+}
+template <class F>
+void each_list(const AdagradState& s, F&& f) {
+  f("sum", s.sum);
+}
+template <class F>
+void each_list(const NAdamState& s, F&& f) {
+  f("exp_avg", s.exp_avg), f("exp_avg_sq", s.exp_avg_sq);
+}
+template <class F>
+void each_list(const RAdamState& s, F&& f) {
+  f("exp_avg", s.exp_avg), f("exp_avg_sq", s.exp_avg_sq);
 }
 
 template <class Rule>
@@ -128,6 +164,7 @@ const typename Rule::State& Optimizer<Rule>::state() const {
 template <class Rule>
 std::map<std::string, Tensor> Optimizer<Rule>::state_dict() const {
   std::map<std::string, Tensor> all{{"step", step_->state.step}};
+  if constexpr (requires(const State& s) { s.mu_product; }) all.emplace("mu_product", step_->state.mu_product);
   each_list(step_->state, [&](const char* name, const Tensors& list) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].defined()) all.emplace(std::string(name) + "." + std::to_string(i), list[i]);
@@ -162,5 +199,9 @@ template class Optimizer<SGDRule>;
 template class Optimizer<AdamRule>;
 template class Optimizer<AdamWRule>;
 template class Optimizer<AdafactorRule>;
+template class Optimizer<RMSpropRule>;
+template class Optimizer<AdagradRule>;
+template class Optimizer<NAdamRule>;
+template class Optimizer<RAdamRule>;
 
 }  // namespace reprise::optim

@@ -1,7 +1,7 @@
 #pragma once
-// For programs that were written for libtorch: the names torch::, at:: and c10:: for what there is of them here, so that such a program includes this header in
-// place of <torch/torch.h>. docs/from_libtorch.md says what then differs; above all: a size is an Int (`auto n = x.size(0)`), and there are no gradients.
-// Not to be included beside libtorch's own headers.
+// For programs that were written for libtorch: the names torch::, at:: and c10:: for what there is of them here, so
+// that such a program includes this header in place of <torch/torch.h>. docs/from_libtorch.md says what then differs;
+// above all: a size is an Int (`auto n = x.size(0)`). Not to be included beside libtorch's own headers.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -82,40 +82,60 @@ class TensorOptions {
   TensorOptions(DType t) { o_.dtype = t; }
   TensorOptions(reprise::Device d) { o_.device = d; }
   TensorOptions(const reprise::TensorOptions& o) : o_(o) {}
-  operator reprise::TensorOptions() const { return o_; }
-  [[nodiscard]] TensorOptions dtype(DType t) const { return reprise::TensorOptions{.dtype = t, .device = o_.device}; }
-  [[nodiscard]] TensorOptions device(Device d) const { return reprise::TensorOptions{.dtype = o_.dtype, .device = d}; }
+  /// For functions that make no leaves: with requires_grad(true) this throws InvalidArgument.
+  operator reprise::TensorOptions() const {
+    if (requires_grad_)
+      throw reprise::Error(ErrorCode::InvalidArgument, "TensorOptions",
+                           "requires_grad: this function makes no leaves; call requires_grad_() on the result");
+    return o_;
+  }
+  [[nodiscard]] TensorOptions dtype(DType t) const {
+    return with([&](TensorOptions& o) { o.o_.dtype = t; });
+  }
+  [[nodiscard]] TensorOptions device(Device d) const {
+    return with([&](TensorOptions& o) { o.o_.device = d; });
+  }
   [[nodiscard]] TensorOptions device(reprise::Device d, int at) const { return device(Device(d, at)); }
-  /// There are no gradients: asking for one throws InvalidArgument.
-  [[nodiscard]] TensorOptions requires_grad(bool wanted = true) const {
-    if (wanted) throw reprise::Error(ErrorCode::InvalidArgument, "TensorOptions", "requires_grad: there are no gradients");
-    return *this;
+  /// Creations give leaves that want a gradient, as Tensor::requires_grad_ does: DTypeMismatch where they are not
+  /// floats.
+  [[nodiscard]] TensorOptions requires_grad(bool wanted) const {
+    return with([&](TensorOptions& o) { o.requires_grad_ = wanted; });
   }
   DType dtype() const { return o_.dtype.value_or(get_default_dtype()); }
   Device device() const { return o_.device.value_or(reprise::Device::cpu()); }
+  bool requires_grad() const { return requires_grad_; }
+  /// What `make` gives for these options, a leaf that wants a gradient if they ask for one.
+  template <class F>
+  Tensor made(SourceLoc loc, F&& make) const {
+    Tensor t = make(o_);
+    return requires_grad_ ? t.requires_grad_(true, loc) : t;
+  }
 
  private:
+  template <class F>
+  TensorOptions with(F&& change) const {
+    TensorOptions o = *this;
+    change(o);
+    return o;
+  }
   reprise::TensorOptions o_;
+  bool requires_grad_ = false;
 };
 inline TensorOptions dtype(DType t) { return t; }
 inline TensorOptions device(Device d) { return static_cast<reprise::Device>(d); }
+inline TensorOptions requires_grad(bool wanted = true) { return TensorOptions().requires_grad(wanted); }
 
-namespace detail {
-/// A dtype or a device where options are expected: `zeros({2}, kInt64)`.
-struct OneOption {
-  reprise::TensorOptions all;
-  OneOption(DType t) : all{.dtype = t} {}
-  OneOption(reprise::Device d) : all{.device = d} {}
-};
-}  // namespace detail
-
-// ---- functions whose options may be a dtype or a device alone
-#define REPRISE_COMPAT_SIZES(name) \
-  using reprise::name;             \
-  inline Tensor name(IntArrayRef size, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::name(size, o.all, loc); }
-#define REPRISE_COMPAT_LIKE(name) \
-  using reprise::name;            \
-  inline Tensor name(const Tensor& self, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::name(self, o.all, loc); }
+// ---- functions that take these options: a dtype or a device alone (`zeros({2}, kInt64)`), and requires_grad
+#define REPRISE_COMPAT_SIZES(name)                                                                     \
+  using reprise::name;                                                                                 \
+  inline Tensor name(IntArrayRef size, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) { \
+    return o.made(loc, [&](const auto& all) { return reprise::name(size, all, loc); });                \
+  }
+#define REPRISE_COMPAT_LIKE(name)                                                                        \
+  using reprise::name;                                                                                   \
+  inline Tensor name(const Tensor& self, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) { \
+    return o.made(loc, [&](const auto& all) { return reprise::name(self, all, loc); });                  \
+  }
 REPRISE_COMPAT_SIZES(zeros)
 REPRISE_COMPAT_SIZES(ones)
 REPRISE_COMPAT_SIZES(empty)
@@ -129,43 +149,95 @@ REPRISE_COMPAT_LIKE(randn_like)
 #undef REPRISE_COMPAT_SIZES
 #undef REPRISE_COMPAT_LIKE
 using reprise::arange, reprise::eye, reprise::from_blob, reprise::full, reprise::full_like, reprise::linspace, reprise::randint, reprise::scalar_tensor, reprise::tensor;
-inline Tensor full(IntArrayRef size, Scalar value, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::full(size, value, o.all, loc); }
-inline Tensor full_like(const Tensor& self, Scalar value, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::full_like(self, value, o.all, loc); }
-inline Tensor randint(Int low, Int high, IntArrayRef size, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::randint(low, high, size, o.all, loc); }
-inline Tensor randint(Int high, IntArrayRef size, const reprise::TensorOptions& o = {}, SourceLoc loc = SourceLoc::current()) { return reprise::randint(0, high, size, o, loc); }
-inline Tensor arange(Scalar end, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::arange(end, o.all, loc); }
-inline Tensor arange(Scalar start, Scalar end, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::arange(start, end, o.all, loc); }
-inline Tensor arange(Scalar start, Scalar end, Scalar step, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::arange(start, end, step, o.all, loc); }
-inline Tensor linspace(Scalar start, Scalar end, Int steps, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::linspace(start, end, steps, o.all, loc); }
-inline Tensor eye(Int n, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::eye(n, std::nullopt, o.all, loc); }
-inline Tensor eye(Int n, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::eye(n, std::nullopt, o, loc); }
-inline Tensor scalar_tensor(Scalar value, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::scalar_tensor(value, o.all, loc); }
-template <class T>
-requires(std::is_arithmetic_v<T>) Tensor tensor(T value, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::tensor(value, o.all, loc); }
-template <class T>
-Tensor tensor(std::initializer_list<T> values, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::tensor(values, o.all, loc); }
-template <class T>
-Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, detail::OneOption o, SourceLoc loc = SourceLoc::current()) { return reprise::tensor(rows, o.all, loc); }
-template <class T>
-Tensor tensor(const std::vector<T>& values, const TensorOptions& o = {}) {
-  return reprise::tensor_of(values).to(static_cast<reprise::TensorOptions>(o));
+inline Tensor full(IntArrayRef size, Scalar value, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::full(size, value, all, loc); });
 }
-inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& o = {}) { return reprise::from_blob(data, sizes, o.dtype(), {}, {}, o.device()); }
-inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& o = {}) { return reprise::from_blob(data, sizes, o.dtype(), {}, strides, o.device()); }
-inline Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter, const TensorOptions& o = {}) {
-  return reprise::from_blob(data, sizes, o.dtype(), deleter, {}, o.device());
+inline Tensor full_like(const Tensor& self, Scalar value, const TensorOptions& o,
+                        SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::full_like(self, value, all, loc); });
+}
+inline Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& o,
+                      SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::randint(low, high, size, all, loc); });
+}
+inline Tensor randint(Int high, IntArrayRef size, const TensorOptions& o = {}, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::randint(0, high, size, all, loc); });
+}
+inline Tensor arange(Scalar end, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::arange(end, all, loc); });
+}
+inline Tensor arange(Scalar start, Scalar end, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::arange(start, end, all, loc); });
+}
+inline Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o,
+                     SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::arange(start, end, step, all, loc); });
+}
+inline Tensor linspace(Scalar start, Scalar end, Int steps, const TensorOptions& o,
+                       SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::linspace(start, end, steps, all, loc); });
+}
+inline Tensor eye(Int n, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::eye(n, std::nullopt, all, loc); });
+}
+inline Tensor eye(Int n, Int m, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::eye(n, m, all, loc); });
+}
+inline Tensor scalar_tensor(Scalar value, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::scalar_tensor(value, all, loc); });
+}
+template <class T>
+requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::tensor(value, all, loc); });
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::tensor(values, all, loc); });
+}
+template <class T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const TensorOptions& o,
+              SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::tensor(rows, all, loc); });
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, const TensorOptions& o = {}, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto& all) { return reprise::tensor_of(values).to(all); });
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& o = {},
+                        SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto&) { return reprise::from_blob(data, sizes, o.dtype(), {}, {}, o.device()); });
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& o = {},
+                        SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto&) { return reprise::from_blob(data, sizes, o.dtype(), {}, strides, o.device()); });
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter,
+                        const TensorOptions& o = {}, SourceLoc loc = SourceLoc::current()) {
+  return o.made(loc, [&](const auto&) { return reprise::from_blob(data, sizes, o.dtype(), deleter, {}, o.device()); });
 }
 
-// ---- what has nothing to do here
-struct NoGradGuard {
-  NoGradGuard() {}
+// ---- gradients: the library's own scopes
+using NoGradGuard = reprise::NoGradScope;
+using AutoGradMode = reprise::GradModeScope;
+struct GradMode {
+  static bool is_enabled() { return is_grad_enabled(); }
 };
-struct InferenceMode {
-  explicit InferenceMode(bool = true) {}
+/// With false gradients are on, as libtorch has it. (Views that an outer InferenceMode makes are not followed then
+/// either.)
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool enabled = true) {
+    if (enabled)
+      off_.emplace();
+    else
+      on_.emplace();
+  }
+
+ private:
+  std::optional<reprise::InferenceScope> off_;
+  std::optional<reprise::EnableGradScope> on_;
 };
-struct AutoGradMode {
-  explicit AutoGradMode(bool) {}
-};
+
 namespace cuda {
 inline int device_count() { return cuda_device_count(); }
 inline bool is_available() { return device_count() > 0; }

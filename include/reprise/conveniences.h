@@ -13,8 +13,22 @@ Tensor atleast_3d(const Tensor& self, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> broadcast_tensors(TensorArrayRef tensors, SourceLoc loc = SourceLoc::current());
 /// repeat, where missing leading repeats are 1.
 Tensor tile(const Tensor& self, IntArrayRef dims, SourceLoc loc = SourceLoc::current());
+/// One dimension: a view of what is contiguous, else a copy.
 Tensor ravel(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor moveaxis(const Tensor& self, Int source, Int destination, SourceLoc loc = SourceLoc::current());
+namespace detail {
+Tensor move_dims(const Tensor& self, IntArrayRef source, IntArrayRef destination, const char* op, SourceLoc loc);
+}
+/// Dimensions source[i] at places destination[i]; the others keep their order. InvalidArgument for one that is named
+/// twice. (Templates: of two numbers it is the function above.)
+template <int = 0>
+Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination, SourceLoc loc = SourceLoc::current()) {
+  return detail::move_dims(self, source, destination, "movedim", loc);
+}
+template <int = 0>
+Tensor moveaxis(const Tensor& self, IntArrayRef source, IntArrayRef destination, SourceLoc loc = SourceLoc::current()) {
+  return detail::move_dims(self, source, destination, "moveaxis", loc);
+}
 /// mT: there are no complex numbers.
 Tensor adjoint(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
@@ -49,6 +63,14 @@ Tensor true_divide(const Operand& self, const Operand& other, SourceLoc loc = So
 Tensor subtract(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 /// other - alpha * self.
 Tensor rsub(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+/// Rounded to `decimals` places behind the point, or with a negative number before it; halves to even. Floats. decimals
+/// is a constant of a trace.
+Tensor round(const Tensor& self, Int decimals, SourceLoc loc = SourceLoc::current());
+/// The complex numbers of these magnitudes and angles, as pairs [..., 2] (reprise/fft.h says why).
+Tensor polar(const Tensor& abs, const Tensor& angle, SourceLoc loc = SourceLoc::current());
+/// Pairs are what complex numbers are here: views of self, whose last dimension must have size 2.
+Tensor view_as_complex(const Tensor& self, SourceLoc loc = SourceLoc::current());
+Tensor view_as_real(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// base ** linspace(start, end, steps).
 Tensor logspace(Scalar start, Scalar end, Int steps, double base = 10.0, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 /// self's powers 0 to n - 1 (n: self's size if none; a constant of a trace) as columns, falling unless `increasing`. A vector.
@@ -69,8 +91,24 @@ Tensor corrcoef(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor renorm(const Tensor& self, Scalar p, Int dim, Scalar maxnorm, SourceLoc loc = SourceLoc::current());
 /// norm(self - other, p).
 Tensor dist(const Tensor& self, const Tensor& other, Scalar p = 2, SourceLoc loc = SourceLoc::current());
+/// self / max(p-norm along dim, eps), of floats.
+Tensor normalize(const Tensor& self, Scalar p = 2.0, Int dim = 1, double eps = 1e-12,
+                 SourceLoc loc = SourceLoc::current());
+
+// ---- indices
+/// index_add of alpha * source.
+Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, Scalar alpha,
+                 SourceLoc loc = SourceLoc::current());
+/// What scatter would put in a place is added to it ("add") or multiplied with it ("multiply"). InvalidArgument for
+/// another word.
+Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, std::string_view reduce,
+               SourceLoc loc = SourceLoc::current());
 
 // ---- products
+/// beta * self + alpha * the sum of batch1[i] @ batch2[i], of [b, n, m] and [b, m, p]; self broadcasts to [n, p], and
+/// is not read where beta is 0.
+Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
+              SourceLoc loc = SourceLoc::current());
 /// Sums of products over the last dimensions: self's other sizes, then other's. With a number: mul.
 Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 Tensor ger(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());

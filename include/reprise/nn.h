@@ -135,8 +135,8 @@ struct GroupNorm : Callable<GroupNorm> {
   REPRISE_FIELDS(GroupNorm, weight, bias, groups, eps)
 };
 
-/// Of x [n, c, ...] with D dimensions behind the channels: each channel with the running mean and variance. Where `training` is set with those of x, which
-/// the running ones follow by `momentum`.
+/// Of x [n, c, ...] with D dimensions behind the channels (BatchNorm1d: also of [n, c]): each channel with the running
+/// mean and variance. Where `training` is set with those of x, which the running ones follow by `momentum`.
 template <int D>
 struct BatchNorm : Callable<BatchNorm<D>> {
   std::optional<Tensor> weight, bias;
@@ -150,9 +150,15 @@ struct BatchNorm : Callable<BatchNorm<D>> {
     weight = detail::made_if(affine, [&] { return ones({channels}); }), bias = detail::made_if(affine, [&] { return zeros({channels}); });
   }
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
-    if (x.dim() != D + 2) throw Error(ErrorCode::ShapeMismatch, "BatchNorm", "wants " + std::to_string(D + 2) + " dimensions, got " + std::to_string(x.dim()), loc);
+    if (x.dim() != D + 2 && !(D == 1 && x.dim() == 2))
+      throw Error(
+          ErrorCode::ShapeMismatch, "BatchNorm",
+          "wants " + std::to_string(D + 2) + (D == 1 ? " or 2" : "") + " dimensions, got " + std::to_string(x.dim()),
+          loc);
+    Tensor y = batch_norm(x, detail::or_none(weight), detail::or_none(bias), running_mean, running_var, training,
+                          momentum, eps, true, loc);
     if (training && num_batches_tracked) num_batches_tracked->add_(1, 1, loc);
-    return batch_norm(x, detail::or_none(weight), detail::or_none(bias), running_mean, running_var, training, momentum, eps, true, loc);
+    return y;
   }
   REPRISE_FIELDS(BatchNorm, weight, bias, running_mean, running_var, num_batches_tracked, eps, momentum, training)
 };
@@ -169,7 +175,8 @@ struct Dropout : Callable<Dropout> {
   REPRISE_FIELDS(Dropout, p, training)
 };
 
-/// Of embed_dim in num_heads heads; query [len, batch, embed_dim], or [batch, len, embed_dim] with batch_first.
+/// Of embed_dim in num_heads heads; query [len, batch, embed_dim], or [batch, len, embed_dim] with batch_first, or
+/// without a batch [len, embed_dim].
 struct MultiheadAttention : Callable<MultiheadAttention> {
   Tensor in_proj_weight;               ///< [3 embed_dim, embed_dim]: of query, key and value
   std::optional<Tensor> in_proj_bias;  ///< [3 embed_dim]
@@ -187,6 +194,11 @@ struct MultiheadAttention : Callable<MultiheadAttention> {
   Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask = {}, bool is_causal = false, SourceLoc loc = SourceLoc::current()) const {
     const Int e = in_proj_weight.size(1), d = e / num_heads;
     if (e % num_heads != 0) throw Error(ErrorCode::ShapeMismatch, "MultiheadAttention", e.str() + " elements in " + std::to_string(num_heads) + " heads", loc);
+    if (query.dim() == 2) {  // one sequence: a batch of it
+      auto batch = [&](const Tensor& x) { return x.unsqueeze(batch_first ? 0 : 1, loc); };
+      return forward(batch(query), batch(key), batch(value), attn_mask, is_causal, loc)
+          .squeeze(batch_first ? 0 : 1, loc);
+    }
     auto heads = [&](const Tensor& x, int part) {
       Tensor bias;
       if (in_proj_bias) bias = in_proj_bias->narrow(0, e * part, e, loc);
@@ -332,3 +344,5 @@ void train(Model& model, bool on = true) {
 
 }  // namespace nn
 }  // namespace reprise
+
+#include "reprise/nn_layers.h"

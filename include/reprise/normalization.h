@@ -11,9 +11,11 @@
 /// are missing where they are read. DTypeMismatch: an input that is not floating, others of another dtype.
 namespace reprise REPRISE_VISIBLE {
 
-/// (input - mean) / sqrt(var + eps) * weight + bias for each channel: of [n, c] or more dimensions. With training the statistics are the
-/// input's, over all but the channels, and running_mean and running_var are written where there are any: (1 - momentum) * old + momentum * new, of the variance
-/// the unbiased one.
+/// (input - mean) / sqrt(var + eps) * weight + bias for each channel: of [n, c] or more dimensions. With training the
+/// statistics are the input's, over all but the channels, and running_mean and running_var are written where there are
+/// any: (1 - momentum) * old + momentum * new, of the variance the unbiased one. They are written outside the tape,
+/// whatever wants gradients. An input without elements leaves them as they are; statistics of a single value are
+/// refused (ShapeMismatch), as they have no variance.
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training, double momentum, double eps,
                   bool cudnn_enabled = true, SourceLoc loc = SourceLoc::current());
 /// Statistics of each image and each of num_groups groups of channels.

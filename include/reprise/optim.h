@@ -81,6 +81,80 @@ struct AdafactorState {
 };
 void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorState& state, const AdafactorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 
+struct RMSpropOptions {
+  Scalar lr = 1e-2;
+  Scalar alpha = 0.99;  ///< of the square's moving average
+  Scalar eps = 1e-8;
+  Scalar weight_decay = 0.0;  ///< is added to the gradient
+  Scalar momentum = 0.0;
+  bool centered = false;  ///< divides by the deviation: the gradient's moving average is taken off
+  bool maximize = false;
+};
+/// T. Tieleman, G. Hinton, Neural Networks for Machine Learning, lecture 6.5 (2012); A. Graves, Generating Sequences
+/// With Recurrent Neural Networks (2013), for centered.
+struct RMSpropState {
+  Tensor step;              ///< as SGDState's
+  Tensors square_avg;       ///< by parameter, in its dtype
+  Tensors grad_avg;         ///< none unless centered
+  Tensors momentum_buffer;  ///< none where momentum is 0
+  static RMSpropState of(const Tensors& params, const RMSpropOptions& options = {});
+};
+void rmsprop_(const Tensors& params, const Tensors& grads, const RMSpropState& state,
+              const RMSpropOptions& options = {}, SourceLoc loc = SourceLoc::current());
+
+struct AdagradOptions {
+  Scalar lr = 1e-2;
+  Scalar lr_decay = 0.0;
+  Scalar weight_decay = 0.0;  ///< is added to the gradient
+  Scalar initial_accumulator_value = 0.0;
+  Scalar eps = 1e-10;
+  bool maximize = false;
+};
+/// J. Duchi, E. Hazan, Y. Singer, Adaptive Subgradient Methods for Online Learning and Stochastic Optimization (2011).
+struct AdagradState {
+  Tensor step;  ///< as SGDState's
+  Tensors sum;  ///< by parameter, in its dtype
+  static AdagradState of(const Tensors& params, const AdagradOptions& options = {});
+};
+void adagrad_(const Tensors& params, const Tensors& grads, const AdagradState& state,
+              const AdagradOptions& options = {}, SourceLoc loc = SourceLoc::current());
+
+struct NAdamOptions {
+  Scalar lr = 2e-3;
+  Scalar beta1 = 0.9, beta2 = 0.999;
+  Scalar eps = 1e-8;
+  Scalar weight_decay = 0.0;
+  Scalar momentum_decay = 4e-3;
+  bool decoupled_weight_decay = false;  ///< of the parameter, rather than added to the gradient
+  bool maximize = false;
+};
+/// T. Dozat, Incorporating Nesterov Momentum into Adam (2016).
+struct NAdamState {
+  Tensor step;                  ///< as SGDState's
+  Tensor mu_product;            ///< [parameters] float64
+  Tensors exp_avg, exp_avg_sq;  ///< by parameter, in its dtype
+  static NAdamState of(const Tensors& params, const NAdamOptions& options = {});
+};
+void nadam_(const Tensors& params, const Tensors& grads, const NAdamState& state, const NAdamOptions& options = {},
+            SourceLoc loc = SourceLoc::current());
+
+struct RAdamOptions {
+  Scalar lr = 1e-3;
+  Scalar beta1 = 0.9, beta2 = 0.999;
+  Scalar eps = 1e-8;
+  Scalar weight_decay = 0.0;
+  bool decoupled_weight_decay = false;  ///< of the parameter, rather than added to the gradient
+  bool maximize = false;
+};
+/// L. Liu et al., On the Variance of the Adaptive Learning Rate and Beyond (2020).
+struct RAdamState {
+  Tensor step;                  ///< as SGDState's
+  Tensors exp_avg, exp_avg_sq;  ///< by parameter, in its dtype
+  static RAdamState of(const Tensors& params, const RAdamOptions& options = {});
+};
+void radam_(const Tensors& params, const Tensors& grads, const RAdamState& state, const RAdamOptions& options = {},
+            SourceLoc loc = SourceLoc::current());
+
 /// Scales gradients, in place, such that the norm of all of them together is at most max_norm, and gives the norm that it was (0-dim, float32 or float64). Undefined ones are left out;
 /// where all are, the norm is 0.
 Tensor clip_grad_norm_(const Tensors& grads, Scalar max_norm, SourceLoc loc = SourceLoc::current());
@@ -102,6 +176,22 @@ struct AdafactorRule {
   using Options = AdafactorOptions;
   using State = AdafactorState;
 };
+struct RMSpropRule {
+  using Options = RMSpropOptions;
+  using State = RMSpropState;
+};
+struct AdagradRule {
+  using Options = AdagradOptions;
+  using State = AdagradState;
+};
+struct NAdamRule {
+  using Options = NAdamOptions;
+  using State = NAdamState;
+};
+struct RAdamRule {
+  using Options = RAdamOptions;
+  using State = RAdamState;
+};
 
 /// The same with the state inside, for leaves whose gradients backward() has left in grad():
 ///
@@ -122,7 +212,7 @@ class Optimizer {
   Optimizer& operator=(Optimizer&&) noexcept;
   ~Optimizer();
 
-  Options options;                          ///< numbers may change from step to step; momentum and amsgrad stay on or off
+  Options options;  ///< numbers may change from step to step; momentum, amsgrad and centered stay on or off
   void step(SourceLoc loc = SourceLoc::current());
   void zero_grad() const;                   ///< parameters have no gradient, as before the first backward()
   const Tensors& params() const;
@@ -144,6 +234,10 @@ using SGD = Optimizer<SGDRule>;
 using Adam = Optimizer<AdamRule>;
 using AdamW = Optimizer<AdamWRule>;
 using Adafactor = Optimizer<AdafactorRule>;
+using RMSprop = Optimizer<RMSpropRule>;
+using Adagrad = Optimizer<AdagradRule>;
+using NAdam = Optimizer<NAdamRule>;
+using RAdam = Optimizer<RAdamRule>;
 
 }  // namespace optim
 }  // namespace reprise

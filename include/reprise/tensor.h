@@ -206,20 +206,39 @@ namespace detail {
 /// As in ATen, plain ints become int64 and plain doubles the default dtype.
 template <class T>
 using TensorElement = std::conditional_t<std::is_same_v<T, int>, std::int64_t, T>;
+/// These numbers as operators make them, where this thread traces: a literal is a constant of the compilation.
+/// Undefined elsewhere. (graph/api_create.cc)
+Tensor traced_constant(const std::vector<Scalar>& numbers, IntArrayRef sizes, DType dtype, std::optional<Device> device,
+                       SourceLoc loc);
+template <class T>
+Tensor traced_literal(const std::vector<T>& values, IntArrayRef sizes, std::optional<Device> device, SourceLoc loc) {
+  std::vector<Scalar> numbers;
+  for (const T v : values) {
+    if constexpr (std::is_arithmetic_v<T>)
+      numbers.push_back(Scalar(v));
+    else
+      numbers.push_back(Scalar(static_cast<float>(v)));
+  }
+  return traced_constant(numbers, sizes, dtype_of<T>, device, loc);
+}
 template <class T>
 Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, TensorOptions options, SourceLoc loc) {
   if constexpr (std::is_same_v<T, double>) {
     if (!options.dtype) options.dtype = get_default_dtype();
     if (*options.dtype == kFloat32) return tensor_from(std::vector<float>(values.begin(), values.end()), sizes, options, loc);
   }
-  Tensor t = tensor_of(values, sizes);
+  Tensor t;
+  if (traces.load(std::memory_order_relaxed)) [[unlikely]]
+    t = traced_literal(values, sizes, options.device, loc);
+  if (!t.defined()) t = tensor_of(values, sizes);
   if (options.dtype) t = t.to(*options.dtype, loc);
   return options.device ? t.to(*options.device, loc) : t;
 }
 }  // namespace detail
 
-/// A tensor of these values: `tensor({1.5, 2.5})`, `tensor({{1, 2}, {3, 4}}, {.dtype = kFloat16})`, `tensor(3)`. The dtype is
-/// the default dtype for doubles (settings.h), int64 for ints, otherwise the values' own, unless given.
+/// A tensor of these values: `tensor({1.5, 2.5})`, `tensor({{1, 2}, {3, 4}}, {.dtype = kFloat16})`, `tensor(3)`. The
+/// dtype is the default dtype for doubles (settings.h), int64 for ints, otherwise the values' own, unless given. In a
+/// compiled function the values are constants of the compilation, as numbers are that operators are given.
 template <class T>
 requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
   using E = detail::TensorElement<T>;

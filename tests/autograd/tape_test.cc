@@ -293,5 +293,29 @@ TEST(Tape, SlopesAtTheEdges) {
   expect(of(max(x, 0, true).first, x), {0, 1, 0});
 }
 
+// An element that was filled counts once in the value's gradient, however often its index is named.
+TEST(Tape, AFilledElementCountsOnce) {
+  auto grid = [] { return (arange(12) % 5 - 2).to(kFloat32).view({3, 4}); };
+  for (bool compiled : {false, true})
+    for (bool inplace : {false, true})
+      for (std::int64_t dim : {0, 1}) {
+        auto f = [=](const Tensor& x, const Tensor& value, const Tensor& index) {
+          const Tensor y = inplace ? (x * 1).index_fill_(dim, index, value) : index_fill(x, dim, index, value);
+          return (y * (grid() + 1)).sum();
+        };
+        auto made = compile(f);
+        const Tensor x = grid().requires_grad_(), value = full({}, 2.0).requires_grad_(), index = tensor({1, 1, -1});
+        const std::vector<Tensor> got = grad({compiled ? made(x, value, index) : f(x, value, index)}, {x, value});
+        // Differences are exact: the sum is linear in both.
+        const NoGradScope off;
+        EXPECT_NEAR(got[1].item<double>(), (f(x, value + 1, index) - f(x, value, index)).item<double>(), 1e-4);
+        const Tensor filled = index_fill(zeros({3, 4}), dim, index, 1.0);
+        EXPECT_TRUE(allclose(got[0], (grid() + 1) * (1 - filled)));
+        if (compiled) {
+          EXPECT_EQ(made.stats().eager_fallbacks, 0) << made.stats().last_fallback_reason;
+        }
+      }
+}
+
 }  // namespace
 }  // namespace reprise::test

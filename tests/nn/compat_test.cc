@@ -43,7 +43,6 @@ TEST(Compat, OptionsAndCreation) {
   EXPECT_EQ(torch::Device("cuda:1").index, 1);
   EXPECT_EQ(torch::Device(torch::kCUDA, 2).index, 2);
   EXPECT_THROW(torch::Device("tpu"), c10::Error);
-  EXPECT_THROW((void)torch::TensorOptions().requires_grad(true), c10::Error);
   float data[] = {1, 2, 3, 4};
   EXPECT_EQ(torch::from_blob(data, {2, 2}, {1, 2}, torch::kFloat32)[0][1].item<float>(), 3);
   EXPECT_EQ(torch::from_blob(data, {4}, torch::TensorOptions().dtype(torch::kFloat)).sum().item<float>(), 10);
@@ -51,6 +50,87 @@ TEST(Compat, OptionsAndCreation) {
   bool gone = false;
   torch::from_blob(data, {4}, [&](void*) { gone = true; }, torch::kFloat32);
   EXPECT_TRUE(gone);
+}
+
+TEST(Compat, GradientScopesAreTheLibrarysOwn) {
+  const torch::Tensor w = torch::ones({3}).requires_grad_();
+  auto on_tape = [&] { return (w * 2.0).requires_grad(); };
+  EXPECT_TRUE(on_tape() && torch::GradMode::is_enabled());
+  {
+    torch::NoGradGuard no_grad;
+    EXPECT_FALSE(on_tape() || torch::GradMode::is_enabled());
+    w.sub_(torch::ones({3}), 0.5);  // a step of SGD
+    torch::AutoGradMode again(true);
+    EXPECT_TRUE(on_tape());
+  }
+  {
+    torch::InferenceMode inference;
+    EXPECT_FALSE(on_tape());
+  }
+  {
+    torch::AutoGradMode off(false);
+    EXPECT_FALSE(on_tape());
+    torch::InferenceMode no_inference(false);
+    EXPECT_TRUE(on_tape());
+  }
+  EXPECT_TRUE(on_tape());
+  EXPECT_EQ(w.sum().item<float>(), 1.5f);
+  // The same inside a compiled function.
+  auto f = torch::compile([](torch::Tensor x) {
+    torch::Tensor held;
+    {
+      torch::NoGradGuard no_grad;
+      held = x * 3;
+    }
+    return (held * x).sum();
+  });
+  f(w).backward();
+  EXPECT_TRUE(allclose(w.grad(), w.detach() * 3));
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+TEST(Compat, OptionsAskForLeaves) {
+  const auto o = torch::TensorOptions().dtype(torch::kFloat64).requires_grad(true);
+  EXPECT_TRUE(o.requires_grad() && !torch::TensorOptions().requires_grad() && !o.requires_grad(false).requires_grad());
+  float data[] = {1, 2};
+  const torch::Tensor x = torch::ones({2});
+  const std::vector<torch::Tensor> made{torch::zeros({2}, o),
+                                        torch::ones({2}, o),
+                                        torch::empty({2}, o),
+                                        torch::rand({2}, o),
+                                        torch::randn({2}, o),
+                                        torch::full({2}, 3, o),
+                                        torch::arange(3, o),
+                                        torch::arange(0, 3, o),
+                                        torch::arange(0, 3, 1, o),
+                                        torch::linspace(0, 1, 3, o),
+                                        torch::eye(2, o),
+                                        torch::eye(2, 3, o),
+                                        torch::scalar_tensor(1, o),
+                                        torch::tensor(1.5, o),
+                                        torch::tensor({1.5, 2.0}, o),
+                                        torch::tensor({{1.5}, {2.0}}, o),
+                                        torch::tensor(std::vector<double>{1, 2}, o),
+                                        torch::zeros_like(x, o),
+                                        torch::ones_like(x, o),
+                                        torch::empty_like(x, o),
+                                        torch::rand_like(x, o),
+                                        torch::randn_like(x, o),
+                                        torch::full_like(x, 2, o),
+                                        torch::from_blob(data, {2}, torch::requires_grad()),
+                                        torch::from_blob(data, {2}, {1}, torch::requires_grad()),
+                                        torch::from_blob(
+                                            data, {2}, [](void*) {}, torch::requires_grad()),
+                                        torch::randint(3, {2}, o),
+                                        torch::randint(1, 3, {2}, o)};
+  for (std::size_t i = 0; i < made.size(); ++i) EXPECT_TRUE(made[i].requires_grad() && made[i].is_leaf()) << i;
+  EXPECT_FALSE(torch::zeros({2}, o.requires_grad(false)).requires_grad());
+  EXPECT_FALSE(torch::zeros({2}, torch::kFloat64).requires_grad());
+  EXPECT_THROW(torch::zeros({2}, o.dtype(torch::kInt64)), c10::Error);  // no floats
+  EXPECT_THROW(x.to(o), c10::Error);                                    // makes no leaf, as in libtorch
+  torch::Tensor y = torch::ones({2}, torch::requires_grad());
+  (y * y).sum().backward();
+  EXPECT_TRUE(allclose(y.grad(), torch::full({2}, 2.0)));
 }
 
 TEST(Compat, SizesAreLists) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reprise/reprise.h"
 #include "tests/operators/rows_reference.h"
 #include "tests/support/error_of.h"
 
@@ -178,6 +179,136 @@ TEST(Conveniences, RefuseWhatHasNoMeaning) {
   refused([&] { column_stack({v, zeros({4})}); }, "column_stack", ErrorCode::ShapeMismatch);
   refused([&] { broadcast_tensors({v, zeros({4})}); }, "broadcast_tensors", ErrorCode::ShapeMismatch);
   refused([&] { inner(v, zeros({4})); }, "inner", ErrorCode::ShapeMismatch);
+}
+
+// What ATen takes, too: several dimensions moved, places behind the point, factors, words, sizes that broadcast,
+// indices from the end.
+TEST(Conveniences, WhatAtenTakesToo) {
+  const Tensor x = counted({2, 3, 4, 5});
+  EXPECT_EQ(sizes(movedim(x, {0, 1}, {-1, 0})), "[3, 4, 5, 2]");
+  EXPECT_EQ(sizes(movedim(x, {3, 1}, {1, 2})), "[2, 5, 3, 4]");
+  EXPECT_EQ(sizes(moveaxis(x, {2, 0, 1}, {0, 1, 2})), "[4, 2, 3, 5]");
+  EXPECT_TRUE(equal(movedim(x, {1}, {3}), movedim(x, 1, 3)));
+  EXPECT_TRUE(movedim(x, {0, 1}, {1, 0}).shares_storage_with(x));
+  EXPECT_EQ(error_of([&] { movedim(x, {0, 0}, {1, 2}); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { movedim(x, {0, 1}, {1, -3}); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { movedim(x, {0, 1}, std::vector<std::int64_t>{1}); }).code(), ErrorCode::InvalidArgument);
+
+  const Tensor y = floats({0.126f, 1.125f, -2.375f, 1234.5f, std::numeric_limits<float>::infinity(), 0}, {6});
+  EXPECT_EQ(values(round(y, 2)), (Floats{0.13f, 1.12f, -2.38f, 1234.5f, std::numeric_limits<float>::infinity(), 0}));
+  EXPECT_EQ(values(round(y, -2)), (Floats{0, 0, 0, 1200, std::numeric_limits<float>::infinity(), 0}));
+  EXPECT_TRUE(equal(round(y, 0), round(y)));
+  EXPECT_EQ(error_of([] { round(counted({2}), 1); }).code(), ErrorCode::DTypeMismatch);
+
+  const Tensor rows = counted({3, 4}, kFloat32), at = whole({0, 0}, {2}), pair = whole({0, 1, 1, 0}, {2, 2}),
+               twos = ones({2, 4}) * 2;
+  expect_same({index_add(rows, 0, at, twos, 0.25)}, {index_add(rows, 0, at, twos * 0.25)}, 0, 0);
+  EXPECT_EQ(index_add(rows.to(kInt32), 0, at, twos.to(kInt32), 3).dtype(), kInt32);
+  expect_same({scatter(rows, 0, pair, ones({2, 2}), "add"), scatter(rows, 0, pair, 3.0, "multiply"),
+               scatter(rows, 0, pair * 0, twos, "multiply")},
+              {scatter_add(rows, 0, pair, ones({2, 2})), scatter_reduce(rows, 0, pair, full({2, 2}, 3.0), "prod"),
+               scatter_reduce(rows, 0, pair * 0, twos, "prod")},
+              0, 0);
+  EXPECT_EQ(error_of([&] { scatter(rows, 0, pair, 1.0, "sum"); }).code(), ErrorCode::InvalidArgument);
+
+  expect_same({normalize(rows), normalize(rows, 1.0, 0), normalize(rows * 0), normalize(rows.select(0, 0), 2.0, 0)},
+              {rows / norm(rows, 2, 1, true), rows / norm(rows, 1, 0, true), rows * 0,
+               rows.select(0, 0) / norm(rows.select(0, 0))},
+              1e-6, 1e-6);
+  const Tensor complex = polar(rows, rows * 0.5);
+  EXPECT_EQ(sizes(complex), "[3, 4, 2]");
+  expect_same({complex.select(-1, 0), complex.select(-1, 1)}, {rows * cos(rows * 0.5), rows * sin(rows * 0.5)}, 1e-6,
+              1e-6);
+  EXPECT_TRUE(view_as_real(view_as_complex(complex)).shares_storage_with(complex));
+  EXPECT_EQ(error_of([&] { view_as_complex(rows); }).code(), ErrorCode::ShapeMismatch);
+
+  const Tensor a = numbers({5, 2, 3}), b = numbers({5, 3, 4}, kFloat32, 1), s = numbers({4}, kFloat32, 2);
+  expect_same({addbmm(s, a, b, 0.5, 2)}, {s * 0.5 + bmm(a, b).sum(0) * 2}, 1e-5, 1e-5);
+  expect_same({addbmm(s, a.slice(0, 0, 0), b.slice(0, 0, 0))}, {s.expand({2, 4}).clone()}, 0, 0);
+  EXPECT_EQ(error_of([&] { addbmm(s, a, b.slice(0, 0, 2)); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { addbmm(s, a, b.t()); }).op(), "t");
+
+  expect_same({tensordot(rows, ones({1, 2}), Ints{1}, Ints{0}), tensordot(ones({3, 1}), rows, Ints{1}, Ints{0})},
+              {rows.sum(1).unsqueeze(1).expand({3, 2}).clone(), rows.sum(0).expand({3, 4}).clone()}, 1e-6, 0);
+  EXPECT_EQ(error_of([&] { tensordot(rows, ones({2, 2}), Ints{1}, Ints{0}); }).code(), ErrorCode::ShapeMismatch);
+  expect_same({take_along_dim(rows, whole({-1, 1, -4}, {3, 1}), 1)}, {floats({4, 6, 9}, {3, 1})}, 0, 0);
+  expect_same({cov(rows.slice(0, 0, 1)), corrcoef(rows.slice(0, 0, 1))}, {cov(rows.select(0, 0)), full({}, 1.0)}, 1e-6,
+              0);
+  expect_same({linear(rows, ones({4})), linear(rows.select(0, 0), ones({4}))}, {rows.sum(1), rows.select(0, 0).sum()},
+              0, 0);
+  const Tensor mask = whole({1, 0, 1, 0}, {4}, kBool), source = counted({12}, kFloat32) + 100;
+  expect_same(
+      {masked_scatter(rows, mask, source).slice(1, 0, 3), masked_scatter(rows.select(0, 0), ones({2, 4}) > 0, source)},
+      {floats({101, 2, 102, 103, 6, 104, 105, 10, 106}, {3, 3}), source.slice(0, 0, 8).view({2, 4})}, 0, 0);
+  EXPECT_EQ(error_of([&] {
+              rows.select(0, 0).clone().masked_scatter_(ones({2, 4}) > 0, source);
+            }).code(),
+            ErrorCode::ShapeMismatch);
+  EXPECT_EQ(values(linspace(0, 10, 4, {kInt64})), (Floats{0, 3, 6, 10}));
+  EXPECT_EQ(values(linspace(0.9, -10.7, 5, {kInt32})), (Floats{0, -2, -5, -7, -10}));
+  for (DType t : {kBFloat16, kFloat16})
+    EXPECT_TRUE(equal(linspace(0, 1, 7, {t}), linspace(0, 1, 7).to(t))) << dtype_name(t);
+  EXPECT_EQ(error_of([] { linspace(0, 1, 3, {kBool}); }).code(), ErrorCode::DTypeMismatch);
+}
+
+TEST(Conveniences, WhatAtenTakesTooCompiles) {
+  auto f = [](const std::vector<Tensor>& a) {
+    const Tensor &x = a[0], &b = a[1];
+    const Tensor at = arange(3) % 2;
+    return std::vector<Tensor>{movedim(b, {0, 2}, {1, 0}),
+                               round(x, 1),
+                               index_add(x, 0, at, x, 0.5),
+                               scatter(x, 0, at.unsqueeze(1), x, "add"),
+                               normalize(x),
+                               polar(x, x),
+                               addbmm(x, b, b, 0.5, 2),
+                               take_along_dim(x, at.unsqueeze(1) - 2, 0),
+                               tensordot(x, ones({1, 2}), Ints{1}, Ints{0}),
+                               linear(x, ones({3})),
+                               ravel(x.t())};
+  };
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({3, 3}), numbers({n, 3, 3}, kFloat32, 3)};
+                  },
+                  {4, 6, 1, 0});
+}
+
+// Which results show the argument's memory and which are copies is ATen's: eagerly and compiled.
+TEST(Conveniences, ViewsAndCopiesAreAtens) {
+  struct Case {
+    const char* name;
+    Tensor (*f)(const Tensor&);
+    Tensor x;
+    bool view;
+  };
+  const Tensor cube = counted({2, 3, 4}, kFloat32), row = counted({12}, kFloat32),
+               image = counted({1, 4, 1, 1}, kFloat32);
+  const Case cases[] = {
+      {"ravel", [](const Tensor& x) { return ravel(x); }, cube, true},
+      {"ravel of every second", [](const Tensor& x) { return ravel(x); }, row.slice(0, 0, 12, 2), false},
+      {"ravel of rows of more", [](const Tensor& x) { return ravel(x); }, cube.transpose(0, 2), false},
+      {"ravel of a number", [](const Tensor& x) { return ravel(x); }, row.select(0, 0), true},
+      {"flatten of every second", [](const Tensor& x) { return flatten(x); }, row.slice(0, 0, 12, 2), true},
+      {"reshape of every second", [](const Tensor& x) { return reshape(x, {-1}); }, row.slice(0, 0, 12, 2), true},
+      {"pixel_shuffle by 1", [](const Tensor& x) { return pixel_shuffle(x, 1); }, cube, false},
+      {"pixel_shuffle of one place", [](const Tensor& x) { return pixel_shuffle(x, 2); }, image, false},
+      {"pixel_unshuffle by 1", [](const Tensor& x) { return pixel_unshuffle(x, 1); }, cube, false},
+      {"channel_shuffle by 1", [](const Tensor& x) { return channel_shuffle(x, 1); }, cube, false},
+      {"cartesian_prod of one", [](const Tensor& x) { return cartesian_prod({x}); }, row, true},
+      {"rot90 by 0", [](const Tensor& x) { return rot90(x, 4); }, cube, false},
+      {"movedim",
+       [](const Tensor& x) {
+         return movedim(x, {0, 1}, {1, 0});
+       },
+       cube, true},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(c.f(c.x).shares_storage_with(c.x), c.view) << c.name;
+    auto compiled = compile([&c](const Tensor& x) { return c.f(x); });
+    EXPECT_EQ(compiled(c.x).shares_storage_with(c.x), c.view) << c.name << ", compiled";
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << c.name;
+  }
 }
 
 }  // namespace

@@ -108,6 +108,86 @@ TEST(Normalization, OfNothing) {
   EXPECT_EQ(batch_norm(zeros({0, 4, 3}), {}, {}, zeros({4}), ones({4}), false, 0.1, 1e-5).numel(), 0);
 }
 
+// Running statistics follow the input without a tape: they stay leaves, and nothing of a step outlives it.
+TEST(Normalization, RunningStatisticsAreNotOnTheTape) {
+  using Norm = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&, bool, double,
+                          double, bool, SourceLoc);
+  for (Norm norm : {static_cast<Norm>(batch_norm), static_cast<Norm>(instance_norm)})
+    for (bool compiled : {false, true}) {
+      SCOPED_TRACE(std::string(norm == static_cast<Norm>(batch_norm) ? "batch" : "instance") +
+                   (compiled ? ", compiled" : ""));
+      auto net = [norm](const Tensor& x, const Tensor& k, const Tensor& g, const Tensor& b, const Tensor& mean,
+                        const Tensor& var) {
+        return norm(conv2d(x, k), g, b, mean, var, true, 0.1, 1e-5, true, SourceLoc::current()).relu().sum();
+      };
+      auto made = compile(net);
+      const Tensor x = numbers({2, 3, 5, 5}), k = numbers({4, 3, 3, 3}, kFloat32, 1).requires_grad_();
+      const Tensor g = (numbers({4}, kFloat32, 2) + 4).requires_grad_(), b = numbers({4}, kFloat32, 3).requires_grad_();
+      const Tensor mean = zeros({4}), var = ones({4}), eager_mean = zeros({4}), eager_var = ones({4});
+      std::int64_t live = 0;
+      for (int n = 0; n < 12; ++n) {
+        const Tensor loss = compiled ? made(x + n, k, g, b, mean, var) : net(x + n, k, g, b, mean, var);
+        const std::vector<Tensor> got = grad({loss}, {k, g, b});
+        EXPECT_FALSE(mean.requires_grad() || var.requires_grad());
+        const std::vector<Tensor> want = grad({net(x + n, k, g, b, eager_mean, eager_var)}, {k, g, b});
+        expect_same(got, want, 1e-4, 1e-4);
+        expect_same({mean, var}, {eager_mean, eager_var}, 1e-5, 1e-5);
+        if (n == 4) live = stats().result_bytes_live;
+        if (n > 4) {
+          EXPECT_LE(stats().result_bytes_live, live) << n;
+        }
+      }
+      if (compiled) {
+        EXPECT_EQ(made.stats().eager_fallbacks, 0) << made.stats().last_fallback_reason;
+      }
+    }
+}
+
+TEST(Normalization, StatisticsOfNothingAndOfOneValue) {
+  auto batch = [](const std::vector<Tensor>& a) {
+    return std::vector<Tensor>{batch_norm(a[0], {}, {}, a[1], a[2], true, 0.5, 1e-5)};
+  };
+  auto instance = [](const std::vector<Tensor>& a) {
+    return std::vector<Tensor>{instance_norm(a[0], {}, {}, a[1], a[2], true, 0.5, 1e-5)};
+  };
+  struct Case {
+    Ints sizes;
+    bool batch_refuses, instance_refuses;
+  };
+  const Case cases[] = {{{0, 3, 4}, false, false}, {{2, 3, 0}, false, false}, {{2, 0, 4}, false, false},
+                        {{1, 3, 1}, true, true},   {{2, 3, 1}, false, true},  {{1, 3, 2}, false, false}};
+  for (const Case& c : cases)
+    for (bool is_batch : {true, false})
+      for (bool compiled : {false, true}) {
+        SCOPED_TRACE(graph::sizes_text(c.sizes) + (is_batch ? ", batch" : ", instance") +
+                     (compiled ? ", compiled" : ""));
+        const Function f = is_batch ? Function(batch) : Function(instance);
+        auto made = compile([&](const std::vector<Tensor>& a) { return f(a); });
+        const Tensor mean = full({c.sizes[1]}, 0.25), var = full({c.sizes[1]}, 4.0);
+        const std::vector<Tensor> args{numbers(c.sizes), mean, var};
+        auto call = [&] { return compiled ? made(args) : f(args); };
+        const bool refuses = is_batch ? c.batch_refuses : c.instance_refuses, is_empty = numel(c.sizes).value() == 0;
+        if (refuses) {
+          const Error e = error_of(call);
+          EXPECT_EQ(e.code(), ErrorCode::ShapeMismatch);
+          EXPECT_NE(e.message().find("training wants more than one value for each"), std::string::npos) << e.what();
+        } else {
+          EXPECT_EQ(graph::sizes_text(call()[0].sizes()), graph::sizes_text(c.sizes));
+        }
+        if (refuses || is_empty)
+          expect_same({mean, var}, {full({c.sizes[1]}, 0.25), full({c.sizes[1]}, 4.0)}, 0, 0);
+        else
+          EXPECT_TRUE(isfinite(var).all().item<bool>());
+      }
+  // One value a channel is refused whether or not there is anything to write; where running statistics are read it is
+  // no matter.
+  EXPECT_EQ(error_of([] {
+              batch_norm(ones({1, 3}), {}, {}, {}, {}, true, 0.1, 1e-5);
+            }).code(),
+            ErrorCode::ShapeMismatch);
+  EXPECT_EQ(batch_norm(ones({1, 3}), {}, {}, zeros({3}), ones({3}), false, 0.1, 1e-5).numel(), 3);
+}
+
 TEST(Normalization, RefusesWhatDoesNotFit) {
   const Tensor x = zeros({2, 6, 4}), mean = zeros({6}), var = ones({6});
   auto code = [](auto&& f) { return error_of(f).code(); };

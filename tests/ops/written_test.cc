@@ -2,6 +2,7 @@
 // compiled against what they are defined as, element by element where that is no operator.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "reprise/reprise.h"
@@ -114,6 +115,54 @@ TEST(Written, Products) {
     a[4].copy_(a[4] * 3 + a[5].matmul(a[5]) * 2);
     return Tensors{a[5].matmul(a[5]), a[3] + a[1].matmul(a[3]), a[1] + a[3].unsqueeze(1) * a[3]};
   }, make, {4, 5, 4});
+}
+
+// A beta of 0 leaves self unread, however the number is given: NaN there does not show, compiled neither.
+TEST(Written, SelfIsNotReadWhereBetaIsZero) {
+  const Tensor nan = full({2, 2}, std::nan("")), m = grid(2, 2) + 1, v = m.select(0, 0), batch = stack({m, m + 1});
+  struct Case {
+    const char* name;
+    std::function<Tensor(Tensor, Scalar)> f;
+    Tensor self;
+  };
+  const Case cases[] = {
+      {"addmm", [&](Tensor s, Scalar beta) { return addmm(s, m, m, beta); }, nan},
+      {"addbmm", [&](Tensor s, Scalar beta) { return addbmm(s, batch, batch, beta); }, nan},
+      {"baddbmm", [&](Tensor s, Scalar beta) { return baddbmm(s, batch, batch, beta); }, nan},
+      {"addmv", [&](Tensor s, Scalar beta) { return addmv(s, m, v, beta); }, nan.select(0, 0)},
+      {"addr", [&](Tensor s, Scalar beta) { return addr(s, v, v, beta); }, nan},
+      {"addmm_", [&](Tensor s, Scalar beta) { return s.clone().addmm_(m, m, beta); }, nan},
+      {"baddbmm_",
+       [&](Tensor s, Scalar beta) {
+         return s.expand({2, 2, 2}).clone().baddbmm_(batch, batch, beta);
+       },
+       nan},
+      {"addmv_", [&](Tensor s, Scalar beta) { return s.clone().addmv_(m, v, beta); }, nan.select(0, 0)},
+      {"addr_", [&](Tensor s, Scalar beta) { return s.clone().addr_(v, v, beta); }, nan},
+      {"addmm_out",
+       [&](Tensor s, Scalar beta) {
+         return addmm_out(zeros({2, 2}), s, m, m, beta);
+       },
+       nan},
+  };
+  for (const Case& c : cases) {
+    auto compiled = compile(c.f);
+    auto in_code = [&](Scalar beta) { return compile([&c, beta](Tensor s) { return c.f(s, beta); })(c.self); };
+    const Tensor wanted = c.f(zeros(c.self.sizes()), 1);
+    for (const Scalar& beta : {Scalar(0), Scalar(0.0), Scalar(-0.0)}) {
+      SCOPED_TRACE(std::string(c.name) + ", beta " + beta.str());
+      EXPECT_TRUE(allclose(c.f(c.self, beta), wanted));
+      EXPECT_TRUE(allclose(compiled(c.self, beta), wanted));
+      EXPECT_TRUE(allclose(in_code(beta), wanted));
+    }
+    for (const Scalar& beta : {Scalar(2), Scalar(0.5), Scalar(0), Scalar(-1.5)}) {
+      const Tensor self = c.self.isnan().to(kFloat32) * 3;
+      EXPECT_TRUE(allclose(compiled(self, beta), c.f(self, beta))) << c.name << ", beta " << beta.str();
+      EXPECT_TRUE(isnan(compiled(c.self, 1)).all().item<bool>()) << c.name;
+    }
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << c.name << ": " << compiled.stats().last_fallback_reason;
+    EXPECT_LE(compiled.stats().compilations, 5) << c.name;  // integers and floats; 0, 1 and others
+  }
 }
 
 TEST(Written, IntoAGivenTensor) {

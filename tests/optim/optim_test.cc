@@ -149,6 +149,117 @@ Rule adafactor_rule(double lr, double decay, double eps1, double d, double weigh
 }
 TEST(Optim, Adafactor) { check(adafactor_rule(0.05, -0.7, 1e-4, 1, 0.1), optim::AdafactorOptions{.lr = 0.05, .beta2_decay = -0.7, .eps1 = 1e-4, .weight_decay = 0.1}, optim::adafactor_); }
 
+Rule rmsprop_rule(double lr, double alpha, double eps, double decay, double momentum, bool centered) {
+  return [=](Plain& x, std::vector<double> g) {
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      g[i] += decay * x.p[i];
+      x.a[i] = alpha * x.a[i] + (1 - alpha) * g[i] * g[i];
+      if (centered) x.b[i] = alpha * x.b[i] + (1 - alpha) * g[i];
+      const double update = g[i] / (std::sqrt(x.a[i] - x.b[i] * x.b[i]) + eps);
+      x.c[i] = momentum * x.c[i] + update;
+      x.p[i] -= lr * x.c[i];
+    }
+  };
+}
+TEST(Optim, RMSprop) {
+  check(rmsprop_rule(0.01, 0.99, 1e-8, 0, 0, false), optim::RMSpropOptions{}, optim::rmsprop_);
+  check(rmsprop_rule(0.02, 0.8, 1e-3, 0.1, 0.7, true),
+        optim::RMSpropOptions{
+            .lr = 0.02, .alpha = 0.8, .eps = 1e-3, .weight_decay = 0.1, .momentum = 0.7, .centered = true},
+        optim::rmsprop_);
+}
+
+Rule adagrad_rule(double lr, double lr_decay, double decay, double initial, double eps) {
+  return [=](Plain& x, std::vector<double> g) {
+    const double step = lr / (1 + x.steps++ * lr_decay);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      g[i] += decay * x.p[i];
+      x.a[i] += g[i] * g[i];
+      x.p[i] -= step * g[i] / (std::sqrt(initial + x.a[i]) + eps);
+    }
+  };
+}
+TEST(Optim, Adagrad) {
+  check(adagrad_rule(0.01, 0, 0, 0, 1e-10), optim::AdagradOptions{}, optim::adagrad_);
+  check(adagrad_rule(0.1, 0.3, 0.1, 0.5, 1e-4),
+        optim::AdagradOptions{
+            .lr = 0.1, .lr_decay = 0.3, .weight_decay = 0.1, .initial_accumulator_value = 0.5, .eps = 1e-4},
+        optim::adagrad_);
+}
+
+/// The moving averages of Adam, which NAdam and RAdam take other steps of.
+void follow_moments(Plain& x, std::vector<double>& g, std::size_t i, double beta1, double beta2, double shrink,
+                    double decay) {
+  x.p[i] *= 1 - shrink;
+  g[i] += decay * x.p[i];
+  x.a[i] += (1 - beta1) * (g[i] - x.a[i]);
+  x.b[i] = beta2 * x.b[i] + (1 - beta2) * g[i] * g[i];
+}
+Rule nadam_rule(double lr, double beta1, double beta2, double eps, double decay, double momentum_decay, bool apart) {
+  return [=](Plain& x, std::vector<double> g) {
+    const double n = ++x.steps, c2 = 1 - std::pow(beta2, n);
+    auto mu = [&](double step) { return beta1 * (1 - 0.5 * std::pow(0.96, step * momentum_decay)); };
+    double product = 1;
+    for (int k = 1; k <= x.steps; ++k) product *= mu(k);
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      follow_moments(x, g, i, beta1, beta2, apart ? lr * decay : 0, apart ? 0 : decay);
+      const double root = std::sqrt(x.b[i] / c2) + eps;
+      x.p[i] -=
+          lr * (1 - mu(n)) / (1 - product) * g[i] / root + lr * mu(n + 1) / (1 - product * mu(n + 1)) * x.a[i] / root;
+    }
+  };
+}
+TEST(Optim, NAdam) {
+  check(nadam_rule(2e-3, 0.9, 0.999, 1e-8, 0, 4e-3, false), optim::NAdamOptions{}, optim::nadam_);
+  check(nadam_rule(0.02, 0.8, 0.9, 1e-3, 0.1, 0.05, true),
+        optim::NAdamOptions{.lr = 0.02,
+                            .beta1 = 0.8,
+                            .beta2 = 0.9,
+                            .eps = 1e-3,
+                            .weight_decay = 0.1,
+                            .momentum_decay = 0.05,
+                            .decoupled_weight_decay = true},
+        optim::nadam_);
+}
+
+Rule radam_rule(double lr, double beta1, double beta2, double eps, double decay, bool apart) {
+  return [=](Plain& x, std::vector<double> g) {
+    const double n = ++x.steps, c1 = 1 - std::pow(beta1, n), c2 = 1 - std::pow(beta2, n), longest = 2 / (1 - beta2) - 1;
+    const double length = longest - 2 * n * std::pow(beta2, n) / c2;
+    const double rect = std::sqrt((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length));
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      follow_moments(x, g, i, beta1, beta2, apart ? lr * decay : 0, apart ? 0 : decay);
+      x.p[i] -= lr * x.a[i] / c1 * (length > 5 ? rect * std::sqrt(c2) / (std::sqrt(x.b[i]) + eps) : 1);
+    }
+  };
+}
+TEST(Optim, RAdam) {  // of five steps the last have a length above 5
+  check(radam_rule(1e-3, 0.9, 0.999, 1e-8, 0, false), optim::RAdamOptions{}, optim::radam_);
+  check(radam_rule(0.02, 0.8, 0.95, 1e-3, 0.1, true),
+        optim::RAdamOptions{
+            .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = 0.1, .decoupled_weight_decay = true},
+        optim::radam_);
+}
+
+TEST(Optim, EveryKindStepsAndHasItsState) {
+  auto steps = [](auto optimizer, std::size_t tensors) {
+    const Tensor before = optimizer.params()[0].detach().clone();
+    for (int n = 0; n < 2; ++n) {
+      const Tensor p = optimizer.params()[0];
+      (p * p).sum().backward();
+      optimizer.step(), optimizer.zero_grad();
+    }
+    EXPECT_FALSE(allclose(optimizer.params()[0], before, 0, 0));
+    EXPECT_EQ(optimizer.state_dict().size(), tensors);
+    optimizer.load_state_dict(optimizer.state_dict());
+  };
+  auto p = [] { return Tensors{(random({4, 3}) + 1).requires_grad_()}; };
+  steps(optim::RMSprop(p(), {.momentum = 0.5, .centered = true}), 4);
+  steps(optim::Adagrad(p()), 2);
+  steps(optim::NAdam(p()), 4);
+  steps(optim::RAdam(p()), 3);
+}
+
 TEST(Optim, NumbersMayChangeWithoutACompilation) {
   Tensor p = random({4, 3}).requires_grad_();
   optim::AdamW optimizer({p}, {.lr = 1e-3});
