@@ -91,7 +91,10 @@ struct FunctionCall {
         fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc, "forward has written to tensor ", i, " of its arguments and did not say so (mark_dirty)");
     for (const Tensor& t : c.dirty_)
       if (!is_among(made, t)) fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc, "forward does not return a tensor that it has marked as written (mark_dirty)");
+    auto is_view = [](const Tensor& t) { return state_of(t) && state_of(t)->view; };
     if (!wants) {
+      for (const Tensor& t : made)
+        if (t.impl() && is_view(t) && !is_among(inputs, t)) note_view(t, graph::ViewMade::InFunction);
       c.to_save_.clear();
       return made;
     }
@@ -105,8 +108,10 @@ struct FunctionCall {
         written_by(t, node, i);
         continue;
       }
-      // A view of an argument, or an argument itself, is an ordinary result: a handle of its own, through which nothing is written back.
-      if (is_among(inputs, t) || (state_of(t) && state_of(t)->view)) {
+      // A view of an argument, or an argument itself, is a handle of its own, through which nothing is written: that
+      // would be written to the argument.
+      const bool views = is_among(inputs, t) || is_view(t);
+      if (views) {
         const NoGradScope off;
         const Tensor own = detach(t, loc);
         for (Tensor& saved : c.to_save_)
@@ -114,6 +119,7 @@ struct FunctionCall {
         t = own;
       }
       set_made_by(t, node, i);
+      if (views) note_view(t, graph::ViewMade::InFunction);
     }
     for (const Tensor& t : c.to_save_) {
       const auto at = std::find_if(made.begin(), made.end(), [&](const Tensor& m) { return m.impl() == t.impl(); });

@@ -51,8 +51,9 @@ void let_go(std::shared_ptr<Node>&& node) noexcept {
 std::uint64_t HookList::add(Hook hook) {
   std::lock_guard lock(mu_);
   hook.id = next_++;
-  hooks_.push_back(std::move(hook));
-  return hooks_.back().id;
+  const auto at =
+      hook.last ? hooks_.end() : std::find_if(hooks_.begin(), hooks_.end(), [](const Hook& h) { return h.last; });
+  return hooks_.insert(at, std::move(hook))->id;
 }
 void HookList::remove(std::uint64_t id) {
   std::vector<Hook> gone;  // a hook's destructor may run the program's code

@@ -39,6 +39,7 @@ struct HookList : std::enable_shared_from_this<HookList> {
     OfTensor of_tensor;              ///< one of the three is there
     Before before;
     Behind behind;
+    bool last = false;               ///< after all others: it sees what they have made of a gradient
   };
 
   std::uint64_t add(Hook);
@@ -47,7 +48,7 @@ struct HookList : std::enable_shared_from_this<HookList> {
 
  private:
   mutable std::mutex mu_;
-  std::vector<Hook> hooks_;          // guarded by mu_; in the order of registration
+  std::vector<Hook> hooks_;          // guarded by mu_; in the order of registration, those that are `last` last
   std::uint64_t next_ = 1;           // guarded by mu_
 };
 

@@ -25,13 +25,32 @@ State::~State() {
 }
 
 bool State::requires_grad() const {
+  if (wants || made_by) return true;  // a write takes that from nobody
   if (view) bring_up_to_date(*this);
-  return wants || made_by;
+  return static_cast<bool>(made_by);
 }
 
-std::shared_ptr<Kept> State::kept_gradient() {
+void State::retain_gradient() {
   if (!kept) kept = std::make_shared<Kept>();
-  return kept;
+  // The tensor may be gone when its gradient comes; the hook goes with the node.
+  retained_by = made_by.node->hook_list().add({0,
+                                               made_by.result,
+                                               [weak = std::weak_ptr<Kept>(kept)](const Tensor& g) {
+                                                 if (auto to = weak.lock())
+                                                   to->gradient = to->gradient.defined() ? to->gradient + g : g;
+                                                 return Tensor();
+                                               },
+                                               {},
+                                               {},
+                                               true});
+}
+
+void State::move_retained(const Edge& before) {
+  if (!retained_by || (before.node == made_by.node && before.result == made_by.result)) return;
+  if (TraceTape::current() && !self->trace) return;  // what the trace does to it is put back
+  if (before.node && before.node->hooks) before.node->hooks->remove(retained_by);
+  retained_by = 0;
+  if (made_by) retain_gradient();
 }
 
 State& make_state(const Tensor& t) {
@@ -60,7 +79,10 @@ std::uint64_t version_of(const TensorImpl& t) { return t.trace ? t.trace->writes
 Edge edge_of(const Tensor& t) {
   State* s = state_of(t);
   if (!s) return {};
-  if (s->view) bring_up_to_date(*s);
+  if (s->view) {
+    bring_up_to_date(*s);
+    check_up_to_date(*s);
+  }
   if (s->made_by || !s->wants) return s->made_by;
   std::lock_guard lock(leaf_mutex(s->self));
   std::shared_ptr<Node> node = s->accumulate.lock();
@@ -85,6 +107,7 @@ void set_made_by(const Tensor& t, const std::shared_ptr<Node>& node, std::uint32
     trace->recorded = true;
   }
   Edge before = std::exchange(s.made_by, Edge{node, result});
+  s.move_retained(before);
   if (before.node) let_go(std::move(before.node));
 }
 

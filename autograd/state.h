@@ -5,6 +5,7 @@
 
 #include "autograd/call.h"
 #include "autograd/node.h"
+#include "graph/tape_base.h"
 #include "tensor/impl.h"
 
 namespace reprise::autograd {
@@ -14,7 +15,7 @@ struct ViewOf {
   Tensor base;                                          ///< no view itself
   std::vector<std::shared_ptr<const Call>> steps;       ///< from the base to the view
   std::uint64_t version = 0;                            ///< of the storage, when the view's place on the tape was made
-  bool without_gradients = false;                       ///< made while gradients were off
+  graph::ViewMade made = graph::ViewMade::Followed;     ///< what may be written through it
 };
 
 /// The gradient that backward() leaves of a tensor.
@@ -35,10 +36,12 @@ struct State final : AutogradState {
   std::unique_ptr<ViewOf> view;                         ///< null: it is none, or not followed
   Tensor grad;                                          ///< of a leaf; of another one what the program has set
   std::shared_ptr<Kept> kept;                           ///< of one that retains it
-  std::shared_ptr<Kept> kept_gradient();                ///< makes it
-  bool retains = false;
+  void retain_gradient();  ///< of the value that it is now, and of those that writes make of it
+  /// It is another value now: what it retains is the gradient of that. Hooks stay where they were registered.
+  void move_retained(const Edge& before);
   bool unfollowed = false;                              ///< a view of the tape does not know what
   bool from_outside = false;                            ///< in a trace: it stands for an argument
+  std::uint64_t retained_by = 0;                        ///< the hook of its node that fills `kept`; 0: it retains none
   std::weak_ptr<Node> accumulate;                       ///< of a leaf: the node that stands for it
   std::shared_ptr<HookList> hooks;                      ///< of a leaf
 };

@@ -162,7 +162,7 @@ class Tape final : public graph::Interpreter {
     const Tensor made = results.back();
     if (!is_differentiable(made.impl()->dtype)) return;
     const Aside aside;
-    if (c.op.id == OpId::detach) {
+    if (graph::leaves_tape(c.op.id)) {
       make_state(made).unfollowed = false;  // it is known, and a view of nothing
       return;
     }

@@ -66,15 +66,10 @@ void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
 
 void Tensor::retain_grad(SourceLoc loc) const {
   State& s = checked_state(*this, "retain_grad", loc);
-  if (is_leaf() || std::exchange(s.retains, true)) return;
+  if (is_leaf() || s.retained_by) return;
   autograd::TraceTape::note_recorded();
-  autograd::Edge e = autograd::edge_of(*this);
-  // The tensor may be gone when its gradient comes; the hook goes with the node.
-  autograd::HookList& list = e.node->hook_list();
-  list.add({0, e.result, [weak = std::weak_ptr<autograd::Kept>(s.kept_gradient())](const Tensor& g) {
-              if (auto kept = weak.lock()) kept->gradient = kept->gradient.defined() ? kept->gradient + g : g;
-              return Tensor();
-            }, {}, {}});
+  autograd::edge_of(*this);  // its place now
+  s.retain_gradient();
 }
 
 void Tensor::backward(SourceLoc loc) const { reprise::backward({this, 1}, {}, {}, {}, loc); }

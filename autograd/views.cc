@@ -2,6 +2,7 @@
 
 #include "autograd/op_node.h"
 #include "autograd/shadow.h"
+#include "autograd/tape.h"
 #include "autograd/trace_tape.h"
 #include "base/errors.h"
 #include "graph/view_column.h"
@@ -10,6 +11,7 @@
 namespace reprise::autograd {
 
 using graph::OpId;
+using graph::ViewMade;
 
 void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, bool gradients) {
   const State* before = state_of(of);
@@ -25,7 +27,9 @@ void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, b
   }
   s.view->steps.push_back(call);
   s.view->version = version_of(*made.impl());
-  s.view->without_gradients = !gradients;
+  s.view->made = before && before->view && before->view->made != ViewMade::Followed ? before->view->made
+                 : gradients                                                        ? ViewMade::Followed
+                                                                                    : ViewMade::GradientsOff;
   if (!gradients) return;
   if (Edge e = edge_of(of)) {
     auto node = std::make_shared<OpNode>(call);
@@ -37,6 +41,7 @@ void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, b
 
 void bring_up_to_date(const State& s) {
   ViewOf& v = *s.view;
+  if (v.made == ViewMade::InFunction) return;
   const std::uint64_t now = version_of(*s.self);
   if (v.version == now) return;
   const Aside aside;
@@ -50,7 +55,29 @@ void bring_up_to_date(const State& s) {
     node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0]) : meta_of_result(Tensor::share(s.self))};
     at = {std::move(node), 0};
   }
-  s.made_by = std::move(at);
+  const Edge before = std::exchange(s.made_by, std::move(at));
+  const_cast<State&>(s).move_retained(before);
+}
+
+void check_up_to_date(const State& s) {
+  if (s.view->made != ViewMade::InFunction || !s.made_by || s.view->version == version_of(*s.self)) return;
+  fail(ErrorCode::InvalidArgument, s.made_by.node->name().c_str(), s.made_by.node->loc,
+       "a view that a Function has returned was written since, or what it is a view of was, in place",
+       last_write_text(Tensor::share(s.self)),
+       ": the Function's derivative is of what was there before; clone() the view, or write to a copy");
+}
+
+void note_view(const Tensor& made, ViewMade how) {
+  State& s = make_state(made);
+  s.unfollowed = false;
+  auto view = std::make_unique<ViewOf>();
+  {
+    const NoGradScope off;
+    view->base = s.view ? s.view->base : detach(made);
+  }
+  view->version = version_of(*made.impl());
+  view->made = how;
+  s.view = std::move(view);
 }
 
 namespace {
@@ -74,10 +101,25 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
     if (is_unfollowed(self)) refuse_unfollowed();
     return;
   }
+  if (s->view->made == ViewMade::InFunction)
+    refuse("writes to a view that a Function ", s->made_by ? "('" + s->made_by.node->name() + "') " : std::string(),
+           "has returned, whose derivative a write would replace by that of the view: clone() it first");
+  if (s->view->made == ViewMade::GradientsOff)
+    refuse(
+        "writes through a view that was made while gradients were off, what has a gradient: make the view where they "
+        "are on, or detach() it");
   if (is_unfollowed(s->view->base)) refuse_unfollowed();
-  if (s->view->without_gradients) refuse("writes through a view that was made while gradients were off, what has a gradient: make the view where they are on, or detach() it");
   if (s->view->base.requires_grad() && is_leaf(s->view->base)) refuse("writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
   if (s->wants && !s->made_by) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+}
+
+bool may_write(const Tensor& self) {
+  try {
+    check_may_write(self, "", true, {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 namespace {
@@ -153,6 +195,16 @@ void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint
   set_made_by(base, made, 0);
   s.view->version = ~std::uint64_t{0};
   bring_up_to_date(s);
+}
+
+void replaced_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint32_t result) {
+  if (const State* s = state_of(self); !s || !s->view) return set_made_by(self, node, result);
+  const graph::CallArg args[] = {&self, &self};
+  auto copy = std::make_shared<OpNode>(
+      std::make_shared<const Call>(graph::OpCall{graph::op(OpId::copy), args, true, node->loc}));
+  copy->next = {Edge{}, Edge{node, result}};
+  copy->results = {meta_of_result(self)};
+  written_by(self, copy, 0);
 }
 
 }  // namespace reprise::autograd

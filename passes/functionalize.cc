@@ -56,6 +56,7 @@ class Functionalizer {
     } catch (Functionalized::Wanted& w) {
       made_.wanted = std::move(w);
     }
+    made_.bases.resize(out_.outputs.size());
     return std::move(made_);
   }
 
@@ -479,6 +480,29 @@ class Functionalizer {
     return o;
   }
 
+  /// Who is written, on the tape, when `v` is: the argument or the detached tensor that it is a view of, or else what
+  /// the storage was made as.
+  graph::TapeBase base_of(ValueId v, const OutputSpec& o) {
+    std::uint32_t views = 0;
+    const auto steps = [&] {
+      return static_cast<std::uint32_t>(o.recipe.size()) - std::min(views, static_cast<std::uint32_t>(o.recipe.size()));
+    };
+    for (ValueId at = v;; ++views) {
+      if (const auto handle = handles_after_.find(at.v); handle != handles_after_.end())
+        return {static_cast<std::int32_t>(handle->second), 0, steps()};
+      const Node* n = view_of(at);
+      if (!n) return {-1, 0, steps()};
+      if (graph::leaves_tape(n->op)) {
+        std::vector<ValueId>& all = detached_[of_[at.v].storage];
+        const auto known = std::find(all.begin(), all.end(), at);
+        const auto number = static_cast<std::uint32_t>(known - all.begin()) + 1;
+        if (known == all.end()) all.push_back(at);
+        return {-1, number, steps()};
+      }
+      at = operand(*n);
+    }
+  }
+
   /// What the caller gets. A storage that several tensors show, of which the caller has the handles, is one output, of which all are views.
   void results() {
     handles_.resize(in_.inputs.size());
@@ -486,6 +510,11 @@ class Functionalizer {
     for (const OutputSpec& o : in_.outputs) {
       ++shown[of_[o.value.v].storage];
       if (o.kind == OutputSpec::Kind::HandleOfInput) handles_[o.source] = {o.value, o.grows};
+    }
+    for (std::uint32_t i = 0; i < in_.inputs.size(); ++i) {
+      const ValueId now = handles_[i].value ? handles_[i].value : facts_[i].handle;
+      if (now) handles_after_.emplace(now.v, i);
+      else if (!facts_[i].is_storage && facts_[i].storage < 0) handles_after_.emplace(in_.inputs[i].value.v, i);
     }
     for (const OutputSpec& traced : in_.outputs) {
       if (traced.kind != OutputSpec::Kind::User) continue;
@@ -498,6 +527,8 @@ class Functionalizer {
         o.is_view = view_of(v) != nullptr;
       } else {
         o = alias(v);  // adds the storage's output first
+        made_.bases.resize(out_.outputs.size() + 1);
+        made_.bases.back() = base_of(v, o);
       }
       made_.outputs.push_back(static_cast<std::int32_t>(out_.outputs.size()));
       out_.outputs.push_back(std::move(o));
@@ -549,6 +580,10 @@ class Functionalizer {
     bool grows = false;
   };
   std::vector<Handle> handles_;                             ///< by input: what its handle is at the end, if another view
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      handles_after_;  ///< inputs by the value that their handles have after the call
+  std::unordered_map<std::uint32_t, std::vector<ValueId>>
+      detached_;  ///< by storage: what detach() gave that results are views of
   std::vector<std::int32_t> storage_outputs_;               ///< by storage
   Functionalized made_;
   Graph& out_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/tape_base.h"
 
 namespace reprise::passes {
 
@@ -29,6 +30,7 @@ struct TracedInput {
 struct Functionalized {
   graph::Graph graph;                        ///< Form::Functional, with the signature of what is written and what is another view
   std::vector<std::int32_t> outputs;         ///< by User output of the traced graph: the functional graph's output that it is
+  std::vector<graph::TapeBase> bases;        ///< by output of the functional graph; of aliases
   std::vector<std::uint32_t> cover_storage;  ///< inputs that must, at every call, be row by row all of their storage
   std::vector<std::uint32_t> strides_read;   ///< inputs whose strides, in all dimensions, decide what the caller sees (maybe repeated)
   std::vector<std::uint32_t> written_anew;   ///< inputs whose handles have another storage after the call, to which was written

@@ -123,6 +123,7 @@ void build_results(const Program& p, SlotValues slots, TensorImpl* const* inputs
       if (from == i) l.make_strides();
     }
     outputs.tensors.push_back(new_impl(dtype, device, l.sizes, l.strides, l.rank, l.offset, storage));
+    outputs.tensors[outputs.tensors.size() - 1]->is_view = !spec.recipe.empty();
   }
   for (Slot s : p.int_results) outputs.ints.push_back(slots[s]);
 }

@@ -10,6 +10,15 @@
 
 namespace reprise::detail {
 
+namespace {
+/// How a result that is a view was made, where the function decides that: not where gradients are off around it.
+graph::ViewMade made_by_function(const Specialization& s, std::size_t leaf) {
+  const graph::ViewMade made = s.views ? s.views->made(static_cast<std::uint32_t>(leaf)) : graph::ViewMade::Followed;
+  const bool off_around = s.settings.word & bits_of(graph::Setting::NoGrad);
+  return made == graph::ViewMade::GradientsOff && off_around ? graph::ViewMade::Followed : made;
+}
+}  // namespace
+
 std::string explain(const Compiled& c, Detail detail) {
   const auto wants = [&](Detail d) { return (static_cast<unsigned>(detail) & static_cast<unsigned>(d)) != 0; };
   Stats s = stats_of(c);
@@ -58,6 +67,12 @@ std::string explain(const Compiled& c, Detail detail) {
       if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(stage.program.graph);
       if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(stage.program.lowered);
     }
+    for (std::uint32_t i = 0; i < p->tensor_results.size(); ++i)
+      if (const graph::ViewMade made = made_by_function(*p, i); made != graph::ViewMade::Followed)
+        out << "  result " << i
+            << (made == graph::ViewMade::InFunction ? " is a view that a Function has returned"
+                                                    : " is a view that was made while gradients were off")
+            << ": nothing that has a gradient is written through it\n";
     if (!p->before.empty()) out << "  stage " << p->before.size() << ", the last: what is left\n";
     if (wants(Detail::Graph)) out << "  graph:\n" << graph::print(g);
     if (wants(Detail::Launches)) out << "  launches:\n" << kernels::print(p->program.lowered, p->gradients != nullptr);
@@ -95,6 +110,9 @@ std::string signature(const Compiled& c) {
         continue;
       }
       const std::int32_t r = p->tensor_results[i];
+      if (const graph::ViewMade made = made_by_function(*p, i); made != graph::ViewMade::Followed)
+        one["outputs"][static_cast<std::size_t>(r)]["made"] =
+            made == graph::ViewMade::InFunction ? "in_function" : "gradients_off";
       one[i + p->assigned.size() < p->tensor_results.size() ? "results" : "assigns"].push_back(r == -1 ? nlohmann::json(nullptr) : r < -1 ? nlohmann::json{{"input", input_itself(static_cast<std::size_t>(r))}} : nlohmann::json{{"output", r}});
     }
     all["specializations"].push_back(std::move(one));

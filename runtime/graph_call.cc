@@ -106,20 +106,10 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
               std::vector<Tensor>& list = lists.emplace_back();
               for (graph::ValueId x : v) list.push_back(x ? values[x.v] : Tensor());
               return TensorArrayRef(list);
-            } else if constexpr (std::is_same_v<T, Int>) {
-              return numbers(v);
-            } else if constexpr (std::is_same_v<T, Ints>) {
-              Ints& list = ints.emplace_back();
-              for (Int x : v) list.push_back(numbers(x));
-              return IntArrayRef(list);
-            } else if constexpr (std::is_same_v<T, Scalar>) {
-              return v.kind() == Scalar::Kind::Bool ? v : v.with_word(numbers(v.word()));
-            } else if constexpr (std::is_same_v<T, std::string>) {
-              return std::string_view(v);
             } else if constexpr (std::is_same_v<T, graph::ViewArg> || std::is_same_v<T, graph::Region>) {
               bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc, "a derivative with a branch or a written view in it");
             } else {
-              return v;
+              return without_tensors(a, numbers, ints);
             }
           },
           a));

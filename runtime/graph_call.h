@@ -1,9 +1,11 @@
 #pragma once
+#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/interpreter.h"
 
 namespace reprise::detail {
 
@@ -21,6 +23,31 @@ class NumbersOf {
   std::span<const guards::Expr* const> told_;
   std::span<const Int> values_;
 };
+
+/// A node's argument without values in it, as a call takes it: integers are `number(Int)`. Lists stand in `ints`.
+template <class F>
+graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<Ints>& ints) {
+  return std::visit(
+      [&](const auto& v) -> graph::CallArg {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, Int>) {
+          return number(v);
+        } else if constexpr (std::is_same_v<T, Ints>) {
+          Ints& list = ints.emplace_back();
+          for (Int x : v) list.push_back(number(x));
+          return IntArrayRef(list);
+        } else if constexpr (std::is_same_v<T, Scalar>) {
+          return v.kind() == Scalar::Kind::Bool ? v : v.with_word(number(v.word()));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          return std::string_view(v);
+        } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, DType>) {
+          return v;
+        } else {
+          return std::monostate{};
+        }
+      },
+      a);
+}
 
 /// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls then belong to the same forward calls. Gives the outputs. Throws NotTraceable
 /// for nodes that no program calls (regions, written views).

@@ -71,7 +71,29 @@ void follow_argument(autograd::TraceTape& tape, std::size_t input, const Tensor&
   tape.add_input(static_cast<std::uint32_t>(input), traced, std::move(edge));
 }
 
-std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape) {
+namespace {
+
+/// What is written, on the tape, when `t` is.
+const TensorImpl* base_on_tape(const TensorImpl& t) {
+  const autograd::State* s = state_of(t);
+  return s && s->view && s->view->made != graph::ViewMade::InFunction ? s->view->base.impl() : &t;
+}
+bool is_relative(const TensorImpl& a, const TensorImpl& b) { return base_on_tape(a) == base_on_tape(b); }
+
+graph::ViewMade made_on_tape(const Tensor& t) {
+  const autograd::State* s = state_of(t);
+  if (!s || !s->view) return graph::ViewMade::Followed;
+  if (s->view->made == graph::ViewMade::InFunction && s->made_by && s->view->version != autograd::version_of(*t.impl()))
+    bail(Bail::changes_tape, "compile", {}, "what a Function's result is a view of is written");
+  // What was written since has given it a derivative, as that of other views.
+  if (s->view->made == graph::ViewMade::GradientsOff && autograd::edge_of(t)) return graph::ViewMade::Followed;
+  return s->view->made;
+}
+
+}  // namespace
+
+std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
+                                     std::vector<graph::ViewMade>& results_made) {
   const autograd::Aside aside;
   Joint joint;
   std::vector<Edge> roots;
@@ -88,22 +110,65 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape) 
     const Edge e = autograd::edge_of(t);
     const Edge* before = tape.input_edge(i);
     if (!is_own(e) || (before && before->node == e.node)) continue;
-    if (tracer.concrete(i)->is_view) bail(Bail::changes_tape, "compile", {}, "an argument that is a view is written, and wants a gradient of what is written");
-    add({true, i}, t, e);
+    const TensorImpl& real = *tracer.concrete(i);
+    if (!autograd::may_write(Tensor::share(const_cast<TensorImpl*>(&real))))
+      bail(Bail::changes_tape, "compile", {},
+           "an argument is written, and wants a gradient of what is written, through which the tape does not write");
+    for (std::uint32_t j = 0; j < tracer.inputs(); ++j)
+      if (tracer.concrete(j) != &real && is_relative(*tracer.concrete(j), real) && overlaps(*tracer.concrete(j), real))
+        bail(Bail::changes_tape, "compile", {},
+             "an argument is written, and wants a gradient of what is written, and another one is a view of the same "
+             "tensor");
+    add({Joint::Output::Of::Input, i}, t, e);
   }
   for (const Tensor& t : tape.changed()) {
     const int i = tracer.captured_input(t);
     const Edge e = autograd::edge_of(t);
     if (!is_own(e)) continue;
     if (i < 0 || t.impl()->is_view) bail(Bail::changes_tape, "compile", {}, "a captured tensor that is a view is written, and wants a gradient of what is written");
-    add({true, static_cast<std::uint32_t>(i)}, t, e);
+    add({Joint::Output::Of::Input, static_cast<std::uint32_t>(i)}, t, e);
   }
+  // Results: those that are views have the derivative of what they are views of, which is an argument or another result
+  // of the joint graph.
+  const std::size_t inputs = seen.size();
+  std::vector<std::pair<const TensorImpl*, std::uint32_t>>
+      shown;  // what results are, or are views of, and how many are
   for (std::uint32_t i = 0; i < tracer.results().size(); ++i) {
     const Tensor& t = tracer.results()[i];
     if (!t.defined() || std::find(seen.begin(), seen.end(), t.impl()) != seen.end()) continue;
     seen.push_back(t.impl());
+    const TensorImpl* base = base_on_tape(*t.impl());
+    const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });
+    if (known == shown.end()) shown.emplace_back(base, 1);
+    else ++known->second;
+  }
+  seen.resize(inputs);
+  std::vector<const TensorImpl*> bases;
+  for (std::uint32_t i = 0; i < tracer.results().size(); ++i) {
+    const Tensor& t = tracer.results()[i];
+    results_made.push_back(t.defined() ? made_on_tape(t) : graph::ViewMade::Followed);
+    if (!t.defined() || std::find(seen.begin(), seen.end(), t.impl()) != seen.end()) continue;
+    seen.push_back(t.impl());
+    if (!autograd::is_differentiable(t.dtype())) continue;
     const Edge e = autograd::edge_of(t);
-    if (is_own(e) && autograd::is_differentiable(t.dtype())) add({false, i}, t, e);
+    const TensorImpl* base = base_on_tape(*t.impl());
+    const bool of_input = !base->trace || std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(inputs),
+                                                    base) != seen.begin() + static_cast<std::ptrdiff_t>(inputs);
+    const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });
+    if (!of_input && (base == t.impl() || known->second == 1)) {
+      if (is_own(e)) add({Joint::Output::Of::Result, i}, t, e);
+      continue;
+    }
+    // Made while gradients were off it has no place yet, but has that of its base once that is written.
+    const Tensor of_base = state_of(t)->view->base;
+    const Edge at = autograd::edge_of(of_base);
+    if (!is_own(e) && !is_own(at)) continue;
+    joint.views.push_back(i);
+    const bool is_result = std::any_of(tracer.results().begin(), tracer.results().end(),
+                                       [&](const Tensor& r) { return r.impl() == base; });
+    if (of_input || is_result || std::find(bases.begin(), bases.end(), base) != bases.end()) continue;
+    bases.push_back(base);
+    if (is_own(at)) add({Joint::Output::Of::Base, i}, of_base, at);
   }
   if (!roots.empty()) {
     autograd::Walk w;
@@ -131,7 +196,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape) 
   }
   tape.end();
   tracer.drop_places();
-  if (joint.outputs.empty()) return std::nullopt;
+  if (joint.outputs.empty() && joint.views.empty()) return std::nullopt;
   return joint;
 }
 
@@ -151,9 +216,9 @@ struct BackwardFunction {
 
 /// What backward reads, and where it is after a replay.
 struct SavedValue {
-  enum class Where { Input, Result, Own } where;
-  std::uint32_t index = 0;        ///< of the input, of the results' leaf
-  std::uint32_t output = 0;       ///< of a Result: which differentiable one, or ~0
+  enum class Where { Input, Result, Base, Own } where;
+  std::uint32_t index = 0;        ///< of the input, of the results' leaf, of what results are views of
+  std::uint32_t output = 0;       ///< of a Result or Base: which differentiable one, or ~0
 };
 
 }  // namespace
@@ -173,6 +238,31 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
 std::size_t saved_tensors(const Gradients& g) { return g.own; }
 
 namespace {
+
+/// Views are those of the signature: what shares memory there shares it on the tape.
+void check_views(const Joint& joint, const TapeViews* views) {
+  auto is_known = [&](const Joint::Output& o) {
+    switch (o.of) {
+      case Joint::Output::Of::Input: return true;
+      case Joint::Output::Of::Result: return !views || views->place(o.index) == TapeViews::Place::Own;
+      case Joint::Output::Of::Base: return views && views->base_of(o.index) >= 0;
+    }
+    return false;
+  };
+  if (!std::all_of(joint.outputs.begin(), joint.outputs.end(), is_known) ||
+      !std::all_of(joint.views.begin(), joint.views.end(),
+                   [&](std::uint32_t leaf) { return views && views->place(leaf) == TapeViews::Place::OfBase; }))
+    bail(Bail::changes_tape, "compile", {}, "a result is a view on the tape of another tensor than in memory");
+}
+
+/// Which of the joint graph's outputs a base is; ~0: none.
+std::uint32_t output_of_base(const Joint& joint, const TapeViews& views, std::int32_t base) {
+  const auto is_it = [&](const Joint::Output& o) {
+    return o.of != Joint::Output::Of::Input && views.base_of(o.index) == base;
+  };
+  const auto at = std::find_if(joint.outputs.begin(), joint.outputs.end(), is_it);
+  return at == joint.outputs.end() ? ~0u : static_cast<std::uint32_t>(at - joint.outputs.begin());
+}
 
 passes::Keep kept_by(const autograd::TraceTape::CheckpointOf& c, std::string_view op) {
   switch (c.rule ? c.rule(op) : CheckpointPolicy::PreferRecompute) {
@@ -210,6 +300,9 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   made->joint = joint;
   made->name = t.graph.name;
   graph::Graph& g = t.graph;
+  const std::unique_ptr<const TapeViews> views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
+  check_views(joint, views.get());
+  if (joint.outputs.empty()) return nullptr;
   passes::Partition p = cut(g, joint);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   made->tangents = std::move(p.tangents);
@@ -232,8 +325,18 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
     if (leaf < t.tensor_results.size() && t.kept.empty() && t.assigned.empty()) {
       std::uint32_t output = ~0u;
       for (std::uint32_t k = 0; k < joint.outputs.size(); ++k)
-        if (!joint.outputs[k].of_input && t.tensor_results[joint.outputs[k].index] == t.tensor_results[leaf]) output = k;
+        if (joint.outputs[k].of == Joint::Output::Of::Result &&
+            t.tensor_results[joint.outputs[k].index] == t.tensor_results[leaf])
+          output = k;
       made->saved.push_back({SavedValue::Where::Result, leaf, output});
+      continue;
+    }
+    std::int32_t base = -1;
+    for (std::uint32_t j = 0; views && base < 0 && j < outputs.size(); ++j)
+      if (outputs[j].kind == graph::OutputSpec::Kind::Intermediate && outputs[j].value == v) base = views->base_on(j);
+    if (base >= 0 && t.kept.empty() && t.assigned.empty()) {
+      made->saved.push_back(
+          {SavedValue::Where::Base, static_cast<std::uint32_t>(base), output_of_base(joint, *views, base)});
       continue;
     }
     graph::OutputSpec o = g.outputs[i];
@@ -318,7 +421,15 @@ struct BackwardNode final : autograd::Node {
 
 }  // namespace
 
-void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs) {
+void check_on_tape(const Gradients& g, const CallFrame& f) {
+  for (std::uint32_t i : g.joint.inputs) autograd::edge_of(Tensor::share(f.tensors[i]));
+  for (const Joint::Output& o : g.joint.outputs)
+    if (o.of == Joint::Output::Of::Input)
+      autograd::check_may_write(Tensor::share(f.tensors[o.index]), g.name, true, {});
+}
+
+void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const TapeViews* views,
+                 const std::vector<Tensor>& bases) {
   auto node = std::make_shared<BackwardNode>(g.shared_from_this());
   const std::size_t tensors = outputs.tensors.size() - g.own, numbers = outputs.ints.size() - g.numbers;
   std::vector<Tensor> own;
@@ -329,7 +440,9 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs) {
   for (std::uint32_t i : g.joint.inputs) node->next.push_back(autograd::edge_of(Tensor::share(f.tensors[i])));
   std::vector<Tensor> made;
   for (const Joint::Output& o : g.joint.outputs) {
-    made.push_back(Tensor::share(o.of_input ? f.tensors[o.index] : outputs.tensors[o.index]));
+    if (o.of == Joint::Output::Of::Base) made.push_back(bases[static_cast<std::size_t>(views->base_of(o.index))]);
+    else
+      made.push_back(Tensor::share(o.of == Joint::Output::Of::Input ? f.tensors[o.index] : outputs.tensors[o.index]));
     node->results.push_back(autograd::meta_of_result(made.back()));
   }
   std::size_t next_own = 0;
@@ -337,17 +450,17 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs) {
     switch (s.where) {
       case SavedValue::Where::Input: node->saved.push_back(autograd::Saved::input(Tensor::share(f.tensors[s.index]))); break;
       case SavedValue::Where::Own: node->saved.push_back(autograd::Saved::input(own[next_own++])); break;
-      case SavedValue::Where::Result: {
-        const Tensor t = Tensor::share(outputs.tensors[s.index]);
+      case SavedValue::Where::Result:
+      case SavedValue::Where::Base: {
+        const Tensor t = s.where == SavedValue::Where::Base ? bases[s.index] : Tensor::share(outputs.tensors[s.index]);
         node->saved.push_back(s.output == ~0u ? autograd::Saved::input(t) : autograd::Saved::own_result(t, s.output));
         break;
       }
     }
   }
   for (std::uint32_t k = 0; k < made.size(); ++k) {
-    autograd::State& s = autograd::make_state(made[k]);
-    if (!g.joint.outputs[k].of_input) s.unfollowed = made[k].impl()->is_view;
-    autograd::set_made_by(made[k], node, k);
+    if (g.joint.outputs[k].of == Joint::Output::Of::Input) autograd::replaced_by(made[k], node, k);
+    else autograd::set_made_by(made[k], node, k);
   }
 }
 

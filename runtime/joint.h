@@ -8,6 +8,7 @@
 #include "autograd/trace_tape.h"
 #include "graph/graph.h"
 #include "reprise/compile.h"
+#include "runtime/tape_views.h"
 
 namespace reprise::detail {
 
@@ -27,10 +28,15 @@ struct Specialization;
 struct Joint {
   /// A differentiable result: a leaf of the function's results, or what an input is after the call.
   struct Output {
-    bool of_input;
+    enum class Of : std::uint8_t {
+      Result,
+      Base,  ///< what the result is a view of, which is none itself (Note [Views on the tape] in tape_views.h)
+      Input,
+    } of;
     std::uint32_t index;           ///< among the results' leaves, or of the input
   };
   std::vector<Output> outputs;
+  std::vector<std::uint32_t> views;   ///< leaves that are views of inputs, or of an Output
   std::vector<std::uint32_t> inputs;  ///< by gradient: of which input
   std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
 };
@@ -41,14 +47,19 @@ struct Gradients;
 /// An argument that wants a gradient, as the trace sees it.
 void follow_argument(autograd::TraceTape&, std::size_t input, const Tensor& traced, const TensorImpl& concrete);
 /// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape has forgotten the trace's tensors.
-std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&);
-/// Of what finish() gave.
+/// `made`: by result.
+std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
+/// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
 std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);
 
 /// How many of a replay's last tensors and integers are not the function's results.
 std::size_t saved_tensors(const Gradients&);
-/// After a replay: takes what is saved off the outputs, and puts the results onto the tape.
-void put_on_tape(const Gradients&, const CallFrame&, Outputs&);
+/// Before a replay: throws what the tape would have thrown at a write, or where it is asked for an argument's place.
+void check_on_tape(const Gradients&, const CallFrame&);
+/// After a replay: takes what is saved off the outputs, and puts the results onto the tape, and what they are views of
+/// (`bases`; `views` null: there are none).
+void put_on_tape(const Gradients&, const CallFrame&, Outputs&, const TapeViews* views,
+                 const std::vector<Tensor>& bases);
 
 /// What there is to tell of the backward: which results and inputs it stands between, and its explain().
 std::string explain_backward(const Gradients&, Detail);

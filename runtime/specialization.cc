@@ -130,14 +130,16 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       tracer.capture_assigned();
       std::vector<std::uint8_t> captured_wants;
       std::optional<Joint> joint;
+      std::vector<graph::ViewMade> made;
       if (graph::tape.load(std::memory_order_relaxed)) {
         captured_wants = tracer.captured_that_want();
-        joint = trace_gradients(tracer, tape);
+        joint = trace_gradients(tracer, tape, made);
       }
       note(tracer, settings);
       Traced traced = tracer.finish();
       finished = true;
       traced.captured_wants = std::move(captured_wants);
+      traced.made = std::move(made);
       if (tape.recorded && !(traced.assigned.empty() && traced.kept.empty()))
         bail(Bail::changes_tape, "compile", {}, "a tensor is left in a variable of the surroundings, and something in the function wants gradients: return it");
       if (joint) traced.gradients = cut_gradients(traced, *joint);
@@ -289,6 +291,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::unique_ptr<VariableLog> variables = std::move(traced.variables);
   std::vector<std::uint8_t> captured_wants = std::move(traced.captured_wants);
   std::shared_ptr<const Gradients> gradients = std::move(traced.gradients);
+  const std::vector<graph::TapeBase> bases = std::move(traced.bases);
+  const std::vector<graph::ViewMade> made = std::move(traced.made);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
   s->before = std::move(before), s->random_count = std::move(random_count);
@@ -302,6 +306,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   s->check = std::move(check);
   s->patterns = std::move(patterns);
   s->captured_wants = std::move(captured_wants), s->gradients = std::move(gradients);
+  s->views = TapeViews::of(s->program.graph, s->tensor_results, bases, made);
   s->met = std::move(met);
   s->generality = call.generality;
   s->trace_ns = call.trace_ns;
@@ -411,6 +416,9 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     f.values[kSeedValue] = seed.hint(), f.values[kOffsetValue] = offset.hint();
   }
   if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
+  if (s.gradients) [[unlikely]] check_on_tape(*s.gradients, f);
+  const bool views = s.views && TapeViews::is_followed();
+  std::vector<std::int64_t> view_numbers;
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
   if (s.folding && !folds) s.folding->note_what_stands(f);
@@ -432,9 +440,15 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
       if (folds) folded.emplace(*s.folding, f);
       replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied);
     });
+    if (views) view_numbers = s.views->numbers(f.values.data());
   }
   numbers.count = 0;  // they are used
-  if (s.gradients) [[unlikely]] put_on_tape(*s.gradients, f, outputs);
+  if (s.gradients || views) [[unlikely]] {
+    if (views && s.before.empty()) view_numbers = s.views->numbers(f.values.data());
+    const std::vector<Tensor> bases = views ? s.views->bases(f, outputs, view_numbers) : std::vector<Tensor>();
+    if (s.gradients) put_on_tape(*s.gradients, f, outputs, views ? s.views.get() : nullptr, bases);
+    if (views) s.views->follow(f, outputs, bases, view_numbers);
+  }
   for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);

@@ -15,6 +15,7 @@
 #include "runtime/missed.h"
 #include "runtime/recording.h"
 #include "runtime/stages.h"
+#include "runtime/tape_views.h"
 #include "runtime/tracer.h"
 
 namespace reprise::detail {
@@ -76,6 +77,7 @@ struct Specialization {
   runtime::Stages before;                       ///< of `program`, whose numbers they give; of most functions none
   std::vector<std::uint8_t> captured_wants;     ///< Traced::captured_wants
   std::shared_ptr<const Gradients> gradients;   ///< Traced::gradients
+  std::unique_ptr<const TapeViews> views;       ///< null: no result is a view of floats
   std::unique_ptr<runtime::Folding> folding;    ///< values of frozen tensors, which `program` takes behind its other inputs; null: none
   guards::ExprProgram random_count;             ///< where there are stages: of numbers taken from the generator
   /// f(program, recordings), in the order in which a call runs them.

@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "graph/interpreter.h"
 #include "graph/name_scopes.h"
+#include "graph/tape_base.h"
 #include "guards/expr.h"
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
@@ -211,6 +212,8 @@ struct Traced {
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
   graph::Settings settings;                      ///< of the thread, that it depends on
+  std::vector<graph::TapeBase> bases;            ///< by output: of aliases, what they are views of on the tape
+  std::vector<graph::ViewMade> made;             ///< by tensor_results; empty: the tape was not followed
   std::vector<std::uint8_t> captured_wants;      ///< by captured tensor: does it want a gradient? (Note [Differentiable calls])
   std::shared_ptr<const Gradients> gradients;    ///< null: no result does
   std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once

@@ -164,6 +164,7 @@ void Tracer::functionalize() {
   for (std::int32_t& leaf : out_.tensor_results)
     if (leaf >= 0) leaf = made.outputs[static_cast<std::size_t>(leaf)];
   for (std::uint32_t i : made.strides_read) need_exact_strides(i, {});
+  out_.bases = std::move(made.bases);
   out_.whole_storage = std::move(made.cover_storage);
   out_.written_anew = std::move(made.written_anew);
   for (std::uint32_t i = 0; i < inputs_.size(); ++i) {

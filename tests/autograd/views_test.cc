@@ -1,0 +1,453 @@
+// Results of compiled calls that share memory, on the tape (Note [Views on the tape] in runtime/tape_views.h): what the
+// caller writes afterwards means what it means after an eager call. Also views that custom functions return, and
+// gradients that are retained over writes.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "reprise/reprise.h"
+
+namespace reprise::test {
+namespace {
+
+using List = std::vector<Tensor>;
+
+struct Turned : reprise::Function<Turned> {
+  static Tensor forward(FunctionContext&, Tensor x) { return x.t(); }
+  static List backward(FunctionContext&, List g) { return {g[0].t() * 10}; }
+};
+struct Same : reprise::Function<Same> {
+  static Tensor forward(FunctionContext&, Tensor x) { return x; }
+  static List backward(FunctionContext&, List g) { return {g[0] * 10}; }
+};
+struct Inner : reprise::Function<Inner> {
+  static Tensor forward(FunctionContext&, Tensor x) { return (x * 3).t(); }
+  static List backward(FunctionContext&, List g) { return {g[0].t() * 30}; }
+};
+
+struct Kind {
+  const char* name;
+  List (*f)(const Tensor& a, const Tensor& b);
+};
+const Kind kKinds[] = {
+    {"a.t()", [](const Tensor& a, const Tensor&) { return List{a.t()}; }},
+    {"a.t(), a",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.t(), a};
+     }},
+    {"a.view(-1)", [](const Tensor& a, const Tensor&) { return List{a.view({-1})}; }},
+    {"a[0].slice, a.t()",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.select(0, 0).slice(0, 1, 3), a.t()};
+     }},
+    {"a.detach()", [](const Tensor& a, const Tensor&) { return List{a.detach()}; }},
+    {"d[0], d[1]",
+     [](const Tensor& a, const Tensor&) {
+       Tensor d = a.detach();
+       return List{d.select(0, 0), d.select(0, 1)};
+     }},
+    {"d, d[1], a[0]",
+     [](const Tensor& a, const Tensor&) {
+       Tensor d = a.detach();
+       return List{d, d.select(0, 1), a.select(0, 0)};
+     }},
+    {"detached apart",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.detach().select(0, 0), a.detach().select(0, 1)};
+     }},
+    {"of a part, detached",
+     [](const Tensor& a, const Tensor&) {
+       Tensor d = a.slice(1, 1, 3).detach();
+       return List{d.t(), d.select(0, 1)};
+     }},
+    {"expand",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.select(0, 0).expand({3, 4})};
+     }},
+    {"as_strided",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.as_strided({2, 2}, {1, 2}, 1)};
+     }},
+    {"unflatten",
+     [](const Tensor& a, const Tensor&) {
+       return List{a.view({a.size(0), 2, 2}).permute({2, 0, 1}).select(1, 1)};
+     }},
+    {"gradients off",
+     [](const Tensor& a, const Tensor&) {
+       const NoGradScope off;
+       return List{a.t()};
+     }},
+    {"a view of one made off",
+     [](const Tensor& a, const Tensor&) {
+       Tensor v;
+       {
+         const NoGradScope off;
+         v = a.t();
+       }
+       return List{v.select(0, 0)};
+     }},
+    {"made off, of an intermediate",
+     [](const Tensor& a, const Tensor&) {
+       const Tensor y = a * 2;
+       const NoGradScope off;
+       return List{y.select(0, 0), y.select(0, 1)};
+     }},
+    {"y, y.t()",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a * 2;
+       return List{y, y.t()};
+     }},
+    {"y[0], y[1]",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a * 2;
+       return List{y.select(0, 0), y.select(0, 1)};
+     }},
+    {"y.t()", [](const Tensor& a, const Tensor&) { return List{(a * 2).t()}; }},
+    {"y.view(-1)", [](const Tensor& a, const Tensor&) { return List{(a * 2).view({-1})}; }},
+    {"y.detach(), y[0]",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a * 2;
+       return List{y.detach(), y.select(0, 0)};
+     }},
+    {"y and z",
+     [](const Tensor& a, const Tensor& b) {
+       Tensor y = a * b, z = a + b;
+       return List{y.t(), y.select(0, 1), z, z.t(), a.t()};
+     }},
+    {"y that backward reads",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a.exp();
+       return List{y, y.select(0, 0)};
+     }},
+    {"parts of y that it reads",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a.exp();
+       return List{y.select(0, 1), y.select(0, 0)};
+     }},
+    {"y, written",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a * 3;
+       y.select(0, 0).mul_(2);
+       return List{y.t(), y.select(0, 1)};
+     }},
+    {"y, written by b",
+     [](const Tensor& a, const Tensor& b) {
+       Tensor y = a * 3;
+       Tensor v = y.select(0, 0);
+       y.add_(b * b);
+       return List{v, y.select(0, 1)};
+     }},
+    {"zeros, written",
+     [](const Tensor& a, const Tensor& b) {
+       Tensor y = zeros(a.sizes(), a.options());
+       y.select(0, 0).copy_(b.select(0, 0));
+       return List{y.t(), y.select(0, 0)};
+     }},
+    {"a, written",
+     [](const Tensor& a, const Tensor&) {
+       a.mul_(2);
+       return List{a.t()};
+     }},
+    {"a, written by b",
+     [](const Tensor& a, const Tensor& b) {
+       Tensor v = a.t();
+       a.mul_(b);
+       return List{v, a};
+     }},
+    {"a part of a, written by b",
+     [](const Tensor& a, const Tensor& b) {
+       a.select(0, 0).mul_(b.select(0, 1));
+       return List{a.select(0, 1), a.t()};
+     }},
+    {"d, written by b",
+     [](const Tensor& a, const Tensor& b) {
+       Tensor d = a.detach();
+       d.select(0, 0).mul_(b.select(0, 1));
+       return List{d.t(), d.select(0, 0)};
+     }},
+    {"written off",
+     [](const Tensor& a, const Tensor&) {
+       const NoGradScope off;
+       a.mul_(2);
+       return List{a.t()};
+     }},
+    {"both",
+     [](const Tensor& a, const Tensor& b) {
+       return List{a.t(), b.t(), a.select(0, 0), b};
+     }},
+    {"twice the same",
+     [](const Tensor& a, const Tensor&) {
+       Tensor v = a.t();
+       return List{v, v, a.t()};
+     }},
+    {"in a function", [](const Tensor& a, const Tensor&) { return List{Turned::apply(a)}; }},
+    {"a view of that", [](const Tensor& a, const Tensor&) { return List{Turned::apply(a).select(0, 0)}; }},
+    {"what it was given", [](const Tensor& a, const Tensor&) { return List{Same::apply(a)}; }},
+    {"of its own in a function", [](const Tensor& a, const Tensor&) { return List{Inner::apply(a)}; }},
+    {"y, and in a function",
+     [](const Tensor& a, const Tensor&) {
+       Tensor y = a * 2;
+       return List{y, Turned::apply(y)};
+     }},
+    {"products and views",
+     [](const Tensor& a, const Tensor& b) {
+       return List{(a * b).sum(), a.t(), (a + b).t()};
+     }},
+};
+
+struct Write {
+  const char* name;
+  void (*f)(const List& r, const Tensor& a, const Tensor& b, const Tensor& w);
+};
+const Write kWrites[] = {
+    {"nothing", [](const List&, const Tensor&, const Tensor&, const Tensor&) {}},
+    {"the first", [](const List& r, const Tensor&, const Tensor&, const Tensor&) { r[0].mul_(2); }},
+    {"the first by w", [](const List& r, const Tensor&, const Tensor&, const Tensor& w) { r[0].mul_(w); }},
+    {"the last by w", [](const List& r, const Tensor&, const Tensor&, const Tensor& w) { r.back().add_(w); }},
+    {"a part of the first",
+     [](const List& r, const Tensor&, const Tensor&, const Tensor& w) { r[0].select(0, 0).mul_(w); }},
+    {"a part of the first twice",
+     [](const List& r, const Tensor&, const Tensor&, const Tensor& w) {
+       const Tensor v = r[0].unsqueeze(0);
+       v.mul_(2), r.back().mul_(3), v.mul_(w);
+     }},
+    {"the first, off",
+     [](const List& r, const Tensor&, const Tensor&, const Tensor&) {
+       const NoGradScope off;
+       r[0].mul_(2);
+     }},
+    {"a", [](const List&, const Tensor& a, const Tensor&, const Tensor&) { a.mul_(2); }},
+    {"a by w", [](const List&, const Tensor& a, const Tensor&, const Tensor& w) { a.mul_(w); }},
+    {"a, then the first",
+     [](const List& r, const Tensor& a, const Tensor&, const Tensor& w) { a.mul_(w), r[0].mul_(3); }},
+    {"a by the first",
+     [](const List& r, const Tensor& a, const Tensor&, const Tensor&) { a.select(0, 0).mul_(r[0].sum()); }},
+    {"a by b", [](const List&, const Tensor& a, const Tensor& b, const Tensor&) { a.copy_(b); }},
+    {"the first by a",
+     [](const List& r, const Tensor& a, const Tensor&, const Tensor&) { r[0].copy_(a.sum().expand(r[0].sizes())); }},
+};
+
+/// What an argument is before the call. `leaf` wants the gradient that is compared.
+struct Argument {
+  const char* name;
+  Tensor (*make)(const Tensor& leaf);
+};
+const Argument kArguments[] = {
+    {"leaf", [](const Tensor& leaf) { return leaf; }},
+    {"made", [](const Tensor& leaf) { return leaf * 1; }},
+    {"plain", [](const Tensor& leaf) { return leaf.detach().clone(); }},
+    {"view", [](const Tensor& leaf) { return cat({leaf, leaf}, 0).slice(0, 1, leaf.size(0) + 1); }},
+    {"view of a leaf", [](const Tensor& leaf) { return leaf.view({-1}).view(leaf.sizes()); }},
+};
+
+/// All that can be seen of a program: what it throws and where, or values and derivatives.
+template <class F>
+std::string run(F&& f, const Write& write, const Argument& argument, int n, CompiledAutograd* walks = nullptr) {
+  std::ostringstream out;
+  const char* at = "call";
+  try {
+    const Tensor x = (arange(4 * n, {.dtype = kFloat64}).view({n, 4}) * 0.1 + 0.3).requires_grad_();
+    const Tensor y = (arange(4 * n, {.dtype = kFloat64}).view({n, 4}) * -0.2 + 0.7).requires_grad_();
+    const Tensor w = tensor({1.5}, {.dtype = kFloat64}).requires_grad_();
+    const Tensor a = argument.make(x), b = y * 1;
+    const List r = f(a, b);
+    for (const Tensor& t : r) out << t.requires_grad() << (t.grad_fn() ? 'n' : 'l');
+    at = "write";
+    write.f(r, a, b, w);
+    at = "use";
+    Tensor loss = (a * 5).sum() + (b * b).sum() + w.sum();
+    double c = 1;
+    for (const Tensor& t : r) loss = loss + (t * t).sum() * (c += 1);
+    at = "backward";
+    if (walks) {
+      const auto on = walks->enable();
+      loss.backward();
+    } else {
+      loss.backward();
+    }
+    for (const Tensor& t : r) out << t << t.requires_grad();
+    out << a << b << x.grad().defined() << y.grad().defined();
+    for (const Tensor& t : {x, y, w})
+      if (t.grad().defined()) out << t.grad();
+  } catch (const Error& e) {
+    out.str("");
+    out << "throws " << static_cast<int>(e.code()) << " at " << at;
+  }
+  return out.str();
+}
+
+// Each kind of result is followed by each write, with each argument, in the first call, in replays, and with other
+// sizes.
+TEST(ViewsOnTheTape, AreThoseOfEagerCalls) {
+  int programs = 0, threw = 0, eager = 0, walked = 0;
+  CompiledAutograd walks;
+  for (const Kind& kind : kKinds)
+    for (const Argument& argument : kArguments) {
+      auto f = compile(kind.f, {.name = "f"});
+      for (const Write& write : kWrites)
+        for (int n : {2, 3}) {
+          const std::string expected = run(kind.f, write, argument, n),
+                            found = run(f, write, argument, n, n == 3 && walked++ % 4 == 0 ? &walks : nullptr);
+          EXPECT_EQ(found, expected) << kind.name << "; write " << write.name << "; argument " << argument.name
+                                     << "; n = " << n;
+          ++programs, threw += expected.starts_with("throws");
+        }
+      eager += f.stats().eager_fallbacks > 0;
+      if (std::getenv("VIEWS_TELL") && f.stats().eager_fallbacks)
+        std::cout << kind.name << "; " << argument.name << ": " << f.stats().last_fallback_reason << "\n";
+    }
+  EXPECT_GT(programs, 4000);
+  EXPECT_GT(threw, 400);
+  std::cout << programs << " programs, " << threw << " throw, " << eager << " functions are called eagerly\n";
+}
+
+// The tensors that a function captures are bases as arguments are.
+TEST(ViewsOnTheTape, OfCapturedTensors) {
+  for (const bool leaf : {true, false}) {
+    auto gradient = [&](bool compiled) {
+      const Tensor x = ones({2, 3}).requires_grad_(), held = leaf ? x : x * 1;
+      auto turn = [held](const Tensor& b) { return List{held.t(), held * b}; };
+      auto f = compile(turn, {.name = "captures"});
+      Tensor last;
+      for (int i = 0; i < 2; ++i) {
+        const List r = compiled ? f(ones({2, 3}) * 2) : turn(ones({2, 3}) * 2);
+        if (leaf) {
+          EXPECT_THROW(r[0].mul_(2), Error);
+        } else {
+          r[0].mul_(2);
+        }
+        last = grad({(r[0] * 5).sum() + r[1].sum() + (held * 3).sum()}, {x}, {}, {.retain_graph = true})[0];
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+      return last;
+    };
+    EXPECT_TRUE(equal(gradient(true), gradient(false))) << leaf << gradient(true) << gradient(false);
+  }
+}
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+// torch.autograd.Function: "Output 0 of TurnedBackward is a view and is being modified inplace."
+TEST(ViewsOfFunctions, AreNotWritten) {
+  const Tensor x = ones({2, 3}).requires_grad_(), made = x * 1;
+  for (const Tensor& of : {x, made})
+    for (Tensor (*call)(const Tensor&) :
+         {+[](const Tensor& t) { return Turned::apply(t); }, +[](const Tensor& t) { return Same::apply(t); },
+          +[](const Tensor& t) { return Inner::apply(t); },
+          +[](const Tensor& t) { return Turned::apply(t).select(0, 0); }}) {
+      const Tensor v = call(of);
+      EXPECT_NE(message_of([&] { v.mul_(2); }).find("writes to a view that a Function ("), std::string::npos)
+          << message_of([&] { v.mul_(2); });
+      EXPECT_THROW(v.select(0, 0).add_(1), Error);
+      EXPECT_TRUE(equal(x, ones({2, 3})));
+      const Tensor own = v.clone();
+      own.mul_(2);
+      EXPECT_TRUE(equal(grad({own.sum()}, {x})[0], grad({v.sum()}, {x})[0] * 2));
+    }
+  // What is written otherwise makes its derivative unknown.
+  const Tensor v = Turned::apply(made), plain = Turned::apply(made * 1);
+  made.mul_(2);
+  EXPECT_NE(message_of([&] { v.sum(); }).find("was written since"), std::string::npos) << message_of([&] { v.sum(); });
+  EXPECT_EQ(message_of([&] { plain.sum().backward(); }), "nothing was thrown");
+  // Where nothing wants a gradient, it is memory.
+  const Tensor free = ones({2, 3}), of_free = Turned::apply(free);
+  of_free.mul_(2);
+  EXPECT_TRUE(equal(free, ones({2, 3}) * 2));
+  EXPECT_THROW(of_free.mul_(ones({1}).requires_grad_()), Error);
+}
+
+TEST(ViewsOfFunctions, AreTold) {
+  auto f = compile([](const Tensor& x) {
+    Tensor off;
+    {
+      const NoGradScope no;
+      off = x.select(0, 0);
+    }
+    return List{Turned::apply(x), off, x.t()};
+  }, {.name = "tells"});
+  f(ones({2, 3}).requires_grad_() * 1);
+  const std::string told = f.explain();
+  EXPECT_NE(
+      told.find("result 0 is a view that a Function has returned: nothing that has a gradient is written through it"),
+      std::string::npos)
+      << told;
+  EXPECT_NE(told.find("result 1 is a view that was made while gradients were off"), std::string::npos) << told;
+  EXPECT_EQ(told.find("result 2 is a view"), std::string::npos) << told;
+  const nlohmann::json s = nlohmann::json::parse(f.signature())["specializations"][0];
+  auto made = [&](std::size_t result) {
+    return s["outputs"][s["results"][result]["output"].get<std::size_t>()].value("made", "");
+  };
+  EXPECT_EQ(made(0), "in_function");
+  EXPECT_EQ(made(1), "gradients_off");
+  EXPECT_EQ(made(2), "");
+}
+
+// retain_grad() is of the tensor: a write in place makes it another value, whose gradient it is from then on. Hooks are
+// of the value.
+TEST(RetainedGradients, AreOfTheLatestValue) {
+  auto twice = compile([](const Tensor& t) { t.mul_(2); }, {.name = "doubles"});
+  auto by = compile([](const Tensor& t, const Tensor& u) { t.mul_(u); return t.t(); }, {.name = "multiplies"});
+  struct Case {
+    const char* name;
+    std::function<Tensor(const Tensor& a)> f;  // what is derived, times 3
+    double a, x;                               // a's gradient (0: none), x's
+  };
+  const Case cases[] = {
+      {"nothing", [](const Tensor& a) { return a; }, 3, 3},
+      {"mul_", [](const Tensor& a) { return a.mul_(2); }, 3, 6},
+      {"twice", [](const Tensor& a) { a.mul_(2); return a.add_(1).mul_(2); }, 3, 12},
+      {"+=", [](const Tensor& a) { Tensor b = a; b += a; return a; }, 3, 6},
+      {"copy_", [](const Tensor& a) { return a.copy_(a * 4); }, 3, 12},
+      {"a view", [](const Tensor& a) { a.t().mul_(2); return a; }, 3, 6},
+      {"parts", [](const Tensor& a) { a.select(0, 0).mul_(2), a.select(0, 1).mul_(2); return a; }, 3, 6},
+      {"off", [](const Tensor& a) { const NoGradScope no; a.mul_(2); return a; }, 3, 3},
+      {"compiled", [&](const Tensor& a) { twice(a); return a; }, 3, 6},
+      {"compiled again", [&](const Tensor& a) { twice(a), twice(a); return a; }, 3, 12},
+      {"compiled, and a view", [&](const Tensor& a) { return by(a, a * 0 + 2); }, 3, 6},
+      {"a function", [](const Tensor& a) { Tensor b = a * 1; return b.mul_(2); }, 6, 6},
+  };
+  for (const Case& c : cases) {
+    const Tensor x = ones({2, 2}).requires_grad_(), a = x * 1;
+    a.retain_grad();
+    (c.f(a) * 3).sum().backward();
+    EXPECT_TRUE(a.grad().defined() && equal(a.grad(), full({2, 2}, c.a))) << c.name << ": " << a.grad();
+    EXPECT_TRUE(equal(x.grad(), full({2, 2}, c.x))) << c.name << ": " << x.grad();
+  }
+  // A view that retains: its place is that of what it is a view of now.
+  const Tensor x = ones({2, 2}).requires_grad_(), a = x * 1, t = a.t();
+  t.retain_grad();
+  a.mul_(2);
+  (t * 3).sum().backward();
+  EXPECT_TRUE(equal(t.grad(), full({2, 2}, 3.0)));
+  // Hooks stay with the value that they were registered for, and a retained gradient is what they have made of it.
+  const Tensor b = x * 1;
+  std::vector<double> heard;
+  auto hear = [&heard](double times) {
+    return [&heard, times](const Tensor& g) {
+      heard.push_back(g.sum().item().to_double());
+      return g * times;
+    };
+  };
+  b.register_hook(hear(1));
+  b.retain_grad();
+  b.mul_(2);
+  b.register_hook(hear(10));
+  (b * 3).sum().backward();
+  EXPECT_EQ(heard, (std::vector<double>{12, 240}));
+  EXPECT_TRUE(equal(b.grad(), full({2, 2}, 30.0))) << b.grad();
+}
+
+}  // namespace
+}  // namespace reprise::test
