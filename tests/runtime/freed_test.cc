@@ -6,15 +6,11 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <ctime>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,54 +18,14 @@
 #include "base/knobs.h"
 #include "reprise/library.h"
 #include "reprise/reprise.h"
+#include "tests/support/storm.h"
 
 namespace reprise {
 namespace {
 
-using Random = std::minstd_rand;
-
-std::int64_t storm_ms() {
-  const char* asked = std::getenv("REPRISE_TEST_STORM_MS");
-  return asked ? std::atoll(asked) : 150;
-}
-/// Of processors, by all threads: a machine that is busy with others takes longer, and the storm is the same.
-std::int64_t ms_taken() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return t.tv_sec * 1000 + t.tv_nsec / 1'000'000;
-}
-
-/// Runs f(thread, random) again and again on so many threads, and tells the first thing that was wrong: what f returns,
-/// or throws.
-template <class F>
-void storm(int threads, const F& f) {
-  std::atomic<bool> over{false};
-  std::mutex mu;
-  std::string wrong;  // guarded by mu
-  const auto run = [&](int id) {
-    Random random(static_cast<unsigned>(id) + 1);
-    std::string what;
-    try {
-      do what = f(id, random);
-      while (what.empty() && !over);
-    } catch (const std::exception& e) {
-      what = e.what();
-    }
-    if (what.empty()) return;
-    over = true;
-    const std::lock_guard lock(mu);
-    if (wrong.empty()) wrong = what;
-  };
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; ++t) all.emplace_back(run, t);
-  for (const std::int64_t end = ms_taken() + storm_ms(); !over && ms_taken() < end;)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  over = true;
-  for (std::thread& t : all) t.join();
-  EXPECT_EQ(wrong, "");
-}
-
-int below(Random& r, int n) { return static_cast<int>(r() % static_cast<unsigned>(n)); }
+using test::below;
+using test::Random;
+using test::storm;
 
 double total(const Tensor& t) { return t.to(kFloat64).sum().item().to_double(); }
 
@@ -264,20 +220,6 @@ TEST(Freed, WithNumbersOfData) {
     if (id == 0 && r() % 32 == 0) f.reset();
     const int n = 1 + below(r, 10), m = 1 + below(r, 10), k = below(r, 3);
     return differs(total(f(cat({ones({n}), zeros({m})}, 0), k)), n * (1.0 + k));
-  });
-}
-
-// A walk runs the backward of a specialization that may be gone.
-TEST(Freed, WithGradients) {
-  auto f = compile([](Tensor x, Tensor w, int k) { return (tanh(x * 0) + x * w * (k + 1)).sum(); },
-                   {.name = "walked", .recordings_max = 4, .mode = "interpret"});
-  storm(kThreads, [&](int id, Random& r) {
-    const int n = 1 + below(r, 10), k = below(r, 3);
-    Tensor w = full({4}, 2.0).requires_grad_();
-    Tensor y = f(ones({n, 4}), w, k);
-    if (id == 0 && r() % 16 == 0) f.reset();
-    y.backward();
-    return differs(total(w.grad()), 4.0 * n * (k + 1));
   });
 }
 
