@@ -93,7 +93,29 @@ bool read_at(const File& f, std::int64_t offset, void* to, std::int64_t bytes, s
   return true;
 }
 
+NoSizeSignal::NoSizeSignal() noexcept {
+  sigset_t one, pending;
+  sigemptyset(&one), sigaddset(&one, SIGXFSZ), sigemptyset(&pending);
+  if (pthread_sigmask(SIG_BLOCK, &one, &before_) != 0) return;
+  held_ = !sigismember(&before_, SIGXFSZ);
+  // One that another process has sent is not this one's to take.
+  const bool comes = held_ && sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ);
+  if (comes) pthread_sigmask(SIG_SETMASK, &before_, nullptr), held_ = false;
+}
+NoSizeSignal::~NoSizeSignal() {
+  if (!held_) return;
+  const int error = errno;
+  sigset_t one;
+  sigemptyset(&one), sigaddset(&one, SIGXFSZ);
+  const timespec now{};
+  while (sigtimedwait(&one, nullptr, &now) < 0 && errno == EINTR) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
 bool write_all(const File& f, const void* from, std::int64_t bytes, std::string& why) {
+  const NoSizeSignal none;
   for (const char* p = static_cast<const char*>(from); bytes > 0;) {
     ssize_t n = ::write(f.fd(), p, static_cast<std::size_t>(bytes));
     if (n < 0 && errno == EINTR) continue;

@@ -1,4 +1,5 @@
 #pragma once
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -38,6 +39,21 @@ File open_to_read(const std::string& path, std::string& why);
 File open_to_write(const std::string& path, std::string& why);
 /// The same where no other process has it open in this way; else the file "path.<number of this process>", which `path` then names.
 File open_alone(std::string& path, std::string& why);
+
+/// While it lives, a write past the process's limit of a file's size (RLIMIT_FSIZE) fails with EFBIG and no more: the
+/// signal SIGXFSZ, which would end the process, is held back from this thread and dropped. The functions of this file
+/// write under it.
+class NoSizeSignal {
+ public:
+  NoSizeSignal() noexcept;
+  ~NoSizeSignal();
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+ private:
+  sigset_t before_;
+  bool held_ = false;  ///< it was free to come, and none was on its way
+};
 
 /// -1 when the system does not say.
 std::int64_t size_of(const File&);

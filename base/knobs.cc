@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "base/nearest.h"
 #include "base/shown.h"
 
@@ -29,6 +30,7 @@ struct Range {
 };
 const Range& range_of(std::string_view knob) {
   static const auto& rows = *new std::vector<Range>{{"mode", {"off", "interpret", "no-fuse", "full"}},
+                                                    {"cpu", {}},
                                                     {"cuda_pointers", {"block", "nodes"}},
                                                     {"cuda_early", {"on", "off"}},
                                                     {"cuda_warpgroups", {"on", "off"}},
@@ -51,6 +53,29 @@ const Range& range_of(std::string_view knob) {
   return row == rows.end() ? any : *row;
 }
 
+/// Whether the knob cpu is well-formed: words with commas between, one level at most. Whether the processor has what
+/// is named is asked by device/cpu_info.h, whose names these are.
+std::string not_of_cpu(std::string_view text) {
+  using Names = std::vector<std::string_view>;
+  static const auto& levels = *new Names{"x86-64-v2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
+  static const auto& features =
+      *new Names{"avx2",        "f16c",        "avx-vnni",    "avx512",   "avx512-vbmi", "avx512-vnni",
+                 "avx512-bf16", "avx512-fp16", "amx-bf16",    "amx-int8", "amx"};
+  int named = 0;
+  std::string wrong;
+  for_each_listed(text, [&](std::string_view given) {
+    const bool less = given.starts_with('-');
+    std::string word(given.substr(less));
+    std::replace(word.begin(), word.end(), '_', '-');
+    const auto& of = less ? features : levels;
+    const bool is_there = std::find(of.begin(), of.end(), word) != of.end();
+    if (!is_there && (less || word != "emulated"))
+      wrong = less ? "less a feature that is none of " + listed(of) : "none of " + listed(of) + ", emulated";
+    named += is_there && !less;
+  });
+  return !wrong.empty() ? wrong : named > 1 ? "more than one level" : "";
+}
+
 /// Empty: it is one of the texts, if there are any. Otherwise what was wanted.
 std::string none_of(std::string_view text, const Range& range) {
   if (range.texts.empty() || std::find(range.texts.begin(), range.texts.end(), text) != range.texts.end()) return "";
@@ -59,7 +84,7 @@ std::string none_of(std::string_view text, const Range& range) {
 
 /// Empty: taken.
 std::string parse(std::string_view text, const Range& range, std::string& out) {
-  std::string wrong = none_of(text, range);
+  std::string wrong = range.knob == "cpu" ? not_of_cpu(text) : none_of(text, range);
   if (wrong.empty()) out = text;
   return wrong;
 }

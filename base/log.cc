@@ -1,7 +1,9 @@
 #include "base/log.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -57,6 +59,11 @@ struct Sinks {
 Sinks& sinks() {
   static Sinks* s = new Sinks;
   return *s;
+}
+
+void to_stderr(const std::string& line) {
+  const files::NoSizeSignal none;
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 /// The channels a list names; `unknown` is told of what is none.
@@ -125,9 +132,10 @@ void event(Event e, std::string_view function, std::string_view text, const nloh
   if (s.text_mask & bit(channel)) {
     std::string line = "[";
     line.append(channel_name(channel)) += "] ";
-    if (!function.empty()) line.append(function) += ": ";
-    line.append(text) += '\n';
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    // Names may come from files of strangers: a terminal must not obey them, nor a name begin a line of its own.
+    if (!function.empty()) line.append(shown(function, std::string_view::npos)) += ": ";
+    line.append(shown_lines(text)) += '\n';
+    to_stderr(line);
   }
   const bool called = s.callback && (s.callback_mask & bit(channel));
   if (!s.file && !s.test_sink && !called) return;
@@ -148,8 +156,14 @@ void event(Event e, std::string_view function, std::string_view text, const nloh
   }
   if (s.file) {
     line += '\n';
-    std::fwrite(line.data(), 1, line.size(), s.file);
-    std::fflush(s.file);  // a program that dies leaves what led to it
+    const files::NoSizeSignal none;
+    const bool whole = std::fwrite(line.data(), 1, line.size(), s.file) == line.size();
+    // Flushed: a program that dies leaves what led to it.
+    if (whole && std::fflush(s.file) == 0) return;
+    const std::string why = std::strerror(errno);
+    if (s.text_mask & bit(Channel::Warning)) to_stderr("[warning] REPRISE_LOG_FILE: " + why + "; the file ends here\n");
+    std::fclose(std::exchange(s.file, nullptr));
+    s.publish_mask();
   }
 }
 

@@ -27,15 +27,14 @@ bool is_control(std::string_view c) {
   return (c >= "\xe2\x80\xaa" && c <= "\xe2\x80\xae") || (c >= "\xe2\x81\xa6" && c <= "\xe2\x81\xa9");
 }
 
-}  // namespace
-
-std::string shown(std::string_view text, std::size_t at_most) {
+std::string escaped(std::string_view text, std::size_t at_most, bool lines) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   while (!text.empty()) {
     if (out.size() >= at_most) return out + "...";
     const std::size_t n = character(text);
-    if (n > 0 && !is_control(text.substr(0, n))) {
+    const bool layout = lines && (text[0] == '\n' || text[0] == '\t');
+    if (layout || (n > 0 && !is_control(text.substr(0, n)))) {
       out += text.substr(0, n);
     } else {
       for (char c : text.substr(0, n > 0 ? n : 1)) (out += "\\x") += {kDigits[static_cast<unsigned char>(c) >> 4], kDigits[c & 15]};
@@ -44,5 +43,10 @@ std::string shown(std::string_view text, std::size_t at_most) {
   }
   return out;
 }
+
+}  // namespace
+
+std::string shown(std::string_view text, std::size_t at_most) { return escaped(text, at_most, false); }
+std::string shown_lines(std::string_view text) { return escaped(text, std::string_view::npos, true); }
 
 }  // namespace reprise

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/float_state.h"
 #include "base/futex.h"
 #include "base/thread_object.h"
 
@@ -251,6 +252,7 @@ void Team::wake_some(Job& job) {
 void* Team::begin(void* worker) {
   Worker& w = *static_cast<Worker*>(worker);
   pthread_setname_np(pthread_self(), "reprise");
+  FloatState::set();
   w.thread = gettid();
   // The process's cores, not those that the caller who made this thread may be bound to.
   if (sched_getaffinity(getpid(), sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);  // more cores than the set has places: they are not kept off any

@@ -1,8 +1,10 @@
 // einsum as diagonals, permutations, reshapes and batched matrix products, two operands at a time.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/errors.h"
+#include "base/shown.h"
 #include "graph/api_args.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
@@ -54,7 +56,7 @@ class Einsum {
 
  private:
   [[noreturn]] void bad(const std::string& why) const {
-    fail(ErrorCode::InvalidArgument, "einsum", loc_, "equation \"", equation_, "\" ", why);
+    fail(ErrorCode::InvalidArgument, "einsum", loc_, "equation \"", shown(equation_), "\" ", why);
   }
 
   std::vector<std::string> read() {
@@ -67,6 +69,10 @@ class Einsum {
       if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
         if (in_output && has(at, c)) bad(std::string("has '") + c + "' twice in the output");
         at += c;
+        constexpr std::size_t kMost = kMaxRank + 1;  // with "..."
+        if (!in_output && at.size() > kMost)
+          bad("names more than " + std::to_string(kMaxRank) + " dimensions of operand " +
+              std::to_string(inputs.size() - 1));
       } else if (equation_.substr(i).starts_with("...")) {
         if (has(at, '.')) bad("has '...' twice in one term");
         at += '.';
@@ -77,20 +83,23 @@ class Einsum {
         in_output = true;
         ++i;
       } else {
-        bad(std::string("has an unexpected '") + c + "'");
+        bad("has an unexpected '" + shown(equation_.substr(i, 1)) + "'");
       }
     }
     std::string all;
     for (const std::string& s : inputs) all += s;
+    std::array<std::int64_t, 256> times{};
+    for (unsigned char c : all) ++times[c];
     if (!in_output) {  // the classical rule: letters that occur once, in alphabetical order; what "..." stands for comes first ('.' < 'A')
       if (has(all, '.')) output_ += '.';
       for (char c : all) {
-        if (c != '.' && std::count(all.begin(), all.end(), c) == 1) output_ += c;
+        if (c != '.' && times[static_cast<unsigned char>(c)] == 1) output_ += c;
       }
       std::sort(output_.begin(), output_.end());
     }
     for (char c : output_) {
-      if (!has(all, c)) bad(std::string("has '") + (c == '.' ? "..." : std::string(1, c)) + "' in the output only");
+      if (!times[static_cast<unsigned char>(c)])
+        bad(std::string("has '") + (c == '.' ? "..." : std::string(1, c)) + "' in the output only");
     }
     return inputs;
   }
@@ -103,7 +112,9 @@ class Einsum {
       if (first == second) continue;
       const auto d1 = static_cast<std::int64_t>(first), d2 = static_cast<std::int64_t>(second);
       const Int a = t.tensor.size(d1, loc_), b = t.tensor.size(d2, loc_);
-      if (!graph::same(a, b, loc_, "einsum: equal sizes")) fail(ErrorCode::ShapeMismatch, "einsum", loc_, "'", c, "' is ", a, " and ", b, " in \"", equation_, "\"");
+      if (!graph::same(a, b, loc_, "einsum: equal sizes"))
+        fail(ErrorCode::ShapeMismatch, "einsum", loc_, "'", c, "' is ", a, " and ", b, " in \"", shown(equation_),
+             "\"");
       t.tensor = diagonal(t.tensor, 0, d1, d2, loc_);
       t.letters.erase(second, 1).erase(first, 1);
       t.letters += c;
@@ -171,7 +182,7 @@ class Einsum {
         columns += c;
       } else if (!graph::same(size_of(a, c), size_of(b, c), loc_, "einsum: equal sizes")) {
         fail(ErrorCode::ShapeMismatch, "einsum", loc_, "'", c, "' is ", size_of(a, c), " and ", size_of(b, c), " in \"",
-             equation_, "\"");
+             shown(equation_), "\"");
       }
     }
     Tensor product = bmm(matrix(a, batch, rows, inner), matrix(b, batch, inner, columns), loc_);

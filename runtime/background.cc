@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/float_state.h"
 #include "base/fork.h"
 #include "base/futex.h"
 
@@ -56,6 +57,7 @@ class Background {
   void work() {
     constexpr int kNicer = 10;  // than calls, which may want all processors
     pthread_setname_np(pthread_self(), "reprise-build");
+    FloatState::set();
     t_background = true;
     const auto self = static_cast<id_t>(gettid());  // on Linux a thread has a priority of its own
     setpriority(PRIO_PROCESS, self, std::min(getpriority(PRIO_PROCESS, self) + kNicer, 19));

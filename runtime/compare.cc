@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/errors.h"
+#include "base/float_state.h"
 #include "device/backend.h"
 #include "runtime/specialization.h"
 #include "tensor/impl.h"
@@ -159,6 +160,7 @@ std::optional<std::string> shape_difference(const std::int64_t* want, const std:
 }
 
 std::optional<std::string> element_difference(const Tensor& want, const Tensor& got, Closeness level, Runs runs) {
+  const FloatState ours;
   if (got.device() == Device::null()) return {};  // it computes nothing
   auto on_host = [](const Tensor& t) { return reprise::on_host(t, "compare"); };
   const Tensor w = on_host(want), g = on_host(got);

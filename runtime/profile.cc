@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 #include "base/knobs.h"
+#include "base/shown.h"
 #include "base/watch.h"
 #include "device/parallel.h"
 #include "runtime/specialization.h"
@@ -165,7 +166,8 @@ void print_at_exit() {
   }
   if (all.empty()) return;
   constexpr std::size_t kRows = 40;
-  std::fputs(("REPRISE_PROFILE: what launches took, in all\n" + runtime::print_launches(std::move(all), kRows)).c_str(), stderr);
+  const std::string table = shown_lines(runtime::print_launches(std::move(all), kRows));
+  std::fputs(("REPRISE_PROFILE: what launches took, in all\n" + table).c_str(), stderr);
 }
 
 }  // namespace

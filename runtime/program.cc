@@ -153,8 +153,10 @@ class Builder {
   }
 
   /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements of
-  /// arguments have been counted, and what has the sizes of a value before it needs no check of its own.
-  void add_size_checks() {
+  /// arguments have been counted, and what has the sizes of a value before it needs no check of its own. `made`:
+  /// values of the traced program, which passes may have removed. Numbers that nothing else reads are left out: they
+  /// would ask for recordings of their own.
+  void add_size_checks(const std::vector<MadeSizes>& made) {
     const graph::Graph& g = p_.graph;
     struct Hash {
       std::size_t operator()(const Ints* sizes) const {
@@ -175,6 +177,13 @@ class Builder {
       p_.exprs.add_size_check(sizes, item, std::string(op));
     };
     for (const graph::InputSpec& i : g.inputs) known.try_emplace(&g.meta(i.value).layout.sizes, 1);
+    const std::vector<std::uint32_t> read = made.empty() ? std::vector<std::uint32_t>() : p_.exprs.words();
+    for (const MadeSizes& m : made) {
+      guards::ExprProgram alone;
+      for (Int s : m.sizes) alone.add(s);
+      const std::vector<std::uint32_t> words = alone.words();
+      if (std::includes(read.begin(), read.end(), words.begin(), words.end())) check(m.sizes, m.item_size, m.op);
+    }
     auto nodes = [&](const graph::Graph& g, auto& nodes) -> void {
     for (const graph::Node& n : g.nodes) {
       for (const graph::NodeArg& a : n.args)
@@ -448,7 +457,7 @@ kernels::Lowered lower_graph(graph::Graph& graph, kernels::Mode mode) {
 }
 
 Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count, Makers makers) {
+                      bool uses_random, Int random_count, Makers makers, const std::vector<MadeSizes>& made) {
   Program p;
   p.profile = std::make_shared<Profile>();
   p.device = device_of(graph);
@@ -484,11 +493,24 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   p.uses_random = uses_random;
   p.random_count = b.slot(random_count);
   p.copied_bytes = b.slot(kernels::copied_beyond_eager(p.lowered));
-  b.add_size_checks();
+  b.add_size_checks(made);
   b.add_natives_of();
   if (host) b.add_floats(floats);
   b.add_key();
   return p;
+}
+
+std::vector<MadeSizes> made_sizes(const graph::Graph& g) {
+  std::vector<MadeSizes> made;
+  for (const graph::Node& n : g.nodes) {
+    const graph::OpDef& op = graph::op(n.op);
+    for (graph::ValueId r : n.results) {
+      const TensorMeta& m = g.meta(r);
+      if (std::none_of(m.layout.sizes.begin(), m.layout.sizes.end(), [](Int s) { return s.is_symbolic(); })) continue;
+      made.push_back({m.layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(m.dtype), std::string(op.name())});
+    }
+  }
+  return made;
 }
 
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
@@ -498,9 +520,11 @@ Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<
 }
 
 GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
-                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count, Makers makers) {
+                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random,
+                             Int random_count, Makers makers, const std::vector<MadeSizes>& made) {
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;
-  Program program = build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers);
+  Program program =
+      build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers, made);
   GuardedProgram made{std::move(program), kept ? guards::GuardSet(*env, *kept) : guards::GuardSet(*env)};
   env->freeze();
   return made;

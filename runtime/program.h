@@ -208,11 +208,22 @@ struct Program {
   kernels::Work work_of(std::uint32_t launch, SlotValues slots) const;
 };
 
+/// The sizes of a value that the function makes, called eagerly. They are counted at each new size, also where no
+/// launch makes the value any more.
+struct MadeSizes {
+  Ints sizes;
+  std::int64_t item_size;
+  std::string op;
+};
+/// Of a graph before passes: all that depend on the call's numbers.
+std::vector<MadeSizes> made_sizes(const graph::Graph&);
+
 /// Lowers a graph behind its passes for the device of its tensors; may still add guards to its environment. Throws what lowering throws.
 kernels::Lowered lower_graph(graph::Graph&, kernels::Mode);
 /// Of what is behind both: compiles every kernel, flattens every expression. Throws what the JIT throws; nothing is kept then.
 Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count, Makers makers = Makers::All);
+                      bool uses_random, Int random_count, Makers makers = Makers::All,
+                      const std::vector<MadeSizes>& made = {});
 
 /// The two, one after the other.
 Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
@@ -224,8 +235,10 @@ struct GuardedProgram {
   guards::GuardSet guards;
 };
 /// build_program(), and behind it the guards of the graph's environment, which takes no further ones. `kept`: guards::GuardSet::kept(); null: it is
-/// to be found out.
+/// to be found out. `made`: of the traced graph.
 GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
-                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count, Makers makers = Makers::All);
+                             const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random,
+                             Int random_count, Makers makers = Makers::All,
+                             const std::vector<MadeSizes>& made = {});
 
 }  // namespace reprise::runtime

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/counters.h"
+#include "base/float_state.h"
 #include "base/log.h"
 #include "base/timeline.h"
 #include "device/backend.h"
@@ -163,6 +164,7 @@ SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lan
 
 void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
+  const FloatState ours;
   const Program& p = program_;
   Instance* inst = take_instance();
   if (!inst) inst = make_instance(nullptr, {}).release();

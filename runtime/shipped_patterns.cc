@@ -22,6 +22,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/float_state.h"
 #include "base/knobs.h"
 #include "base/list.h"
 #include "graph/api_args.h"
@@ -299,6 +300,7 @@ class Table {
   /// On a thread of their own: this one may have modes, settings and a trace around it.
   static void make(const std::vector<Row*>& rows) {
     std::thread([&] {
+      FloatState::set();
       for (Row* r : rows) {
         if (std::exchange(r->made, true)) continue;
         try {

@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
+#include "base/float_state.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
@@ -222,6 +223,7 @@ std::string why_no_recipe(const TracedCall& call) {
 }  // namespace
 
 std::unique_ptr<Specialization> build(TracedCall call) {
+  const FloatState ours;
   const guards::GeneralScope rules(call.generality);
   const auto begin = std::chrono::steady_clock::now();
   const timeline::Slice slice("compile", timeline::on() ? "build " + call.name : std::string());
@@ -250,6 +252,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
+    std::vector<runtime::MadeSizes> made;
+    if (traced.data.empty()) made = runtime::made_sizes(traced.graph);
     try {
       runtime::RecipePlace place(call.name, traced, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
@@ -281,7 +285,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
       const InPhase phase(Phase::Lower);
       if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
       built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered), recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
-                                     traced.uses_random, traced.random_count, call.makers);
+                                     traced.uses_random, traced.random_count, call.makers, made);
       place.keep(built->guards.kept());
     } catch (const Error& e) {
       if (!is_complaint(e.code())) throw;

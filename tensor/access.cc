@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "base/errors.h"
+#include "base/float_state.h"
 #include "device/backend.h"
 #include "tensor/impl.h"
 #include "tensor/strided.h"
@@ -30,6 +31,7 @@ Scalar element(const Tensor& t, SourceLoc loc) {
   const TensorImpl& impl = *t.impl();
   if (impl.numel() != 1) fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl.numel());
   if (!device::runs_host_code(impl.device)) return element(on_host(t, "item", loc), loc);
+  const FloatState ours;
   return dispatch(impl.dtype, [&]<class T>(T*) -> Scalar {
     T v = load_element<T>(impl.data());
     if constexpr (std::is_same_v<T, bool>)
@@ -45,6 +47,7 @@ template <class T>
 std::vector<T> Tensor::to_vector(SourceLoc loc) const {
   checked_storage(*this, "to_vector", loc);
   if (!device::runs_host_code(impl_->device)) return on_host(*this, "to_vector", loc).to_vector<T>(loc);
+  const FloatState ours;
   std::vector<T> out;
   out.reserve(static_cast<std::size_t>(impl_->numel()));
   dispatch(impl_->dtype, [&]<class From>(From*) {

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/float_state.h"
 #include "device/backend.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
@@ -144,6 +145,7 @@ std::string Tensor::str() const {
   std::string tail = ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
   if (impl_->storage->released) return "tensor(released, size=" + sizes_text(sizes()) + tail;
   if (impl_->numel() == 0) return "tensor([], size=" + sizes_text(sizes()) + tail;
+  const FloatState ours;
   return "tensor(" + Printer(*impl_).run(7) + tail;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/float_state.h"
 #include "device/parallel.h"
 #include "graph/shape_rules.h"
 #include "import/gguf/linear.h"
@@ -153,6 +154,7 @@ Groups Groups::to(Device device, SourceLoc loc) const {
 }
 
 Groups groups(const Packed& packed, Zeros zeros, SourceLoc loc) {
+  const FloatState ours;
   const Source f = source(packed, zeros, loc);
   Groups made{.bits = f.bits};
   for (const int n : {32, 64, 128})

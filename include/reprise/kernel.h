@@ -56,6 +56,9 @@ struct NumberValue {
   double to_double() const { return is_float ? f : static_cast<double>(i); }
 };
 
+/// Floating-point state: a kernel finds exceptions masked, rounding to nearest and denormals kept, whatever the calling thread
+/// has set (docs/deployment.md), and leaves it so.
+///
 /// What a kernel is called with. Arguments are counted as the schema does. All arrays live for the call only. A kernel must not throw: it
 /// reports through `fail` and returns, before it has written anything; an operator whose kernel may do so is declared `may_fail`.
 struct KernelCall {

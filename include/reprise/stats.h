@@ -74,6 +74,8 @@ ProcessStats stats();
 void release_pool();
 
 int num_threads();
+/// Results do not depend on it, nor on the floating-point state of the calling thread (traps, rounding mode, flushed
+/// denormals): a call runs kernels under the library's own, and leaves the caller's as it was (docs/deployment.md).
 /// Threads that kernels may use, the caller included; at most the machine has. Throws InvalidArgument below 1.
 void set_num_threads(int n);
 int default_num_threads();

@@ -166,7 +166,8 @@ void Emitter::store(DType t, Value* v, Value* p, Value* mask, Value* whole) {
 
 void Emitter::store_streaming(DType t, Value* v, Value* p) {
   Value* m = to_memory(t, v);
-  llvm::StoreInst* s = b.CreateAlignedStore(m, p, llvm::Align(static_cast<std::uint64_t>(lanes_of(v) * item_size(t))));
+  const int bytes = std::min(kCacheLine, lanes_of(v) * item_size(t));
+  llvm::StoreInst* s = b.CreateAlignedStore(m, p, llvm::Align(static_cast<std::uint64_t>(bytes)));
   s->setMetadata(llvm::LLVMContext::MD_nontemporal,
                  llvm::MDNode::get(cx.context, llvm::ConstantAsMetadata::get(b.getInt32(1))));
 }
@@ -260,6 +261,18 @@ Value* Emitter::call_runtime(const std::string& name, llvm::ArrayRef<Value*> ope
   b.CreateCall(cx.module.getOrInsertFunction(name, llvm::FunctionType::get(b.getVoidTy(), types, false)), arguments);
   return b.CreateLoad(type, out);
 }
+
+StackArray::StackArray(Emitter& e, Type* type, int count) : e_(&e), type_(type) {
+  llvm::BasicBlock& entry = e.b.GetInsertBlock()->getParent()->getEntryBlock();
+  auto* array = llvm::ArrayType::get(type, static_cast<std::uint64_t>(count));
+  all_ = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(array);
+  all_->setAlignment(llvm::Align(kCacheLine));
+  const std::uint64_t step = e.cx.module.getDataLayout().getTypeAllocSize(type).getFixedValue();
+  each_ = llvm::commonAlignment(llvm::Align(kCacheLine), step);
+}
+Value* StackArray::place(Value* index) { return e_->b.CreateGEP(type_, all_, index); }
+void StackArray::put(Value* index, Value* v) { e_->b.CreateAlignedStore(v, place(index), each_); }
+Value* StackArray::get(Value* index) { return e_->b.CreateAlignedLoad(type_, place(index), each_); }
 
 void emit_loop(Emitter& e, Value* begin, Value* end, Value* step, std::vector<Value*>& carried,
                const std::function<void(Value*)>& body, const char* name) {

@@ -8,6 +8,8 @@
 
 namespace reprise::jit {
 
+inline constexpr int kCacheLine = 64;  // bytes
+
 /// Helpers over IRBuilder that all emitters share. A value is a scalar (lanes 0) or a vector of `lanes` elements; every
 /// helper takes both. No fast-math flag is ever set: equal expressions give equal bits wherever they are emitted.
 class Emitter {
@@ -63,7 +65,8 @@ class Emitter {
   /// Note [Masked steps] in jit/cpu/loop/loop_plan.h).
   llvm::Value* load(DType, llvm::Value* p, int lanes, llvm::Value* mask, llvm::Value* whole = nullptr);
   void store(DType, llvm::Value* v, llvm::Value* p, llvm::Value* mask, llvm::Value* whole = nullptr);
-  /// Past the caches; `p` is aligned to the whole vector. Other threads see it after a store fence only.
+  /// Past the caches; `p` is aligned to the whole vector, or to a cache line where that is less. Other threads see it
+  /// after a store fence only.
   void store_streaming(DType, llvm::Value* v, llvm::Value* p);
   /// The same at a vector of addresses. A masked-off lane's address must be valid all the same for 8 and 16 bit loads.
   llvm::Value* gather(DType, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask);
@@ -95,6 +98,23 @@ class Emitter {
   llvm::Value* float_op(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c, llvm::Value* d);
   llvm::Value* small_divide(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c);
   llvm::Value* scalar_divide(kernels::ScalarOp, DType, llvm::Value* a, llvm::Value* c);
+};
+
+/// `count` values of one type, one after the other, on the stack of the function being emitted. A value may be
+/// smaller than a vector register (8 lanes of a byte): loads and stores promise the alignment that every place has,
+/// no more.
+class StackArray {
+ public:
+  StackArray(Emitter&, llvm::Type*, int count);
+  void put(llvm::Value* index, llvm::Value* v);
+  llvm::Value* get(llvm::Value* index);
+
+ private:
+  llvm::Value* place(llvm::Value* index);
+  Emitter* e_;
+  llvm::Type* type_;
+  llvm::AllocaInst* all_;
+  llvm::Align each_;
 };
 
 /// A counted loop: begin; while (iv < end) { body; iv += step }. `carried` holds values that go around: the body reads

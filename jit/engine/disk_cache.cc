@@ -47,14 +47,19 @@ std::string folder_name() {
   return {};
 }
 
+/// Once a process: programs run without the folder.
+void say_not_kept(const std::string& name, const std::string& why) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
+}
+
 files::PrivateFolder folder(bool create) {
   const std::string name = folder_name();
   if (name.empty()) return {};
   std::string why;
   bool unsafe = false;
   files::PrivateFolder in = files::PrivateFolder::open(name, create, why, unsafe);
-  static std::atomic<bool> said{false};
-  if ((unsafe || (create && !in && !knobs().cache_dir.empty())) && !said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
+  if (unsafe || (create && !in && !knobs().cache_dir.empty())) say_not_kept(name, why);
   return in;
 }
 
@@ -135,7 +140,8 @@ void disk_store(const std::string& key, const device::Image& image) {
   {
     files::NewFile file(in.fd(), name_of(whole), 0600);
     file.write(text.data(), static_cast<std::int64_t>(text.size()));
-    file.publish(false);  // a file that the power took is not whole, and that is seen
+    // Not durable: a file that the power took is not whole, and that is seen.
+    if (!file.publish(false)) say_not_kept(folder_name(), file.why());
   }
   if (mine % 256 == 0) disk_trim(knobs().cache_bytes);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/errors.h"
+
 namespace reprise::kernels {
 std::vector<TempLife> temp_lives(const Lowered& l) {
   std::vector<std::int32_t> at(l.buffers.size(), -1);
@@ -76,9 +78,12 @@ TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std:
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b; });
   auto round_up = [&](std::int64_t n) { return (n + alignment - 1) / alignment * alignment; };
+  // No memory has as many, and below it no sum of two and no rounding wraps.
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
   Placed placed(lives);
   for (std::uint32_t i : order) {
     if (bytes[i] <= 0) continue;
+    if (bytes[i] > kMost) fail(ErrorCode::OutOfMemory, "", {}, "a temporary value takes ", bytes[i], " bytes");
     // Past every neighbour in time that is in the way, from the lowest on.
     placed.meeting(i, in_the_way);
     std::sort(in_the_way.begin(), in_the_way.end(), [&](std::uint32_t a, std::uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });
@@ -87,6 +92,7 @@ TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std:
       if (plan.offsets[p] >= at + bytes[i]) break;
       at = std::max(at, round_up(plan.offsets[p] + bytes[p]));
     }
+    if (at > kMost) fail(ErrorCode::OutOfMemory, "", {}, "temporary values take more than ", at, " bytes at a time");
     plan.offsets[i] = at;
     plan.total = std::max(plan.total, round_up(at + bytes[i]));
     placed.add(i);

@@ -2,6 +2,7 @@
 #include "kernels/reference/reference.h"
 
 #include "base/errors.h"
+#include "base/float_state.h"
 #include "graph/writers.h"
 #include "kernels/launch/layout.h"
 #include "kernels/reference/native_launches.h"
@@ -287,6 +288,7 @@ struct OneNode {
 }  // namespace
 
 std::vector<Tensor> reference_call(OpId id, std::span<const CallArg> args, SourceLoc loc) {
+  const FloatState ours;
   OneNode one;
   std::vector<NodeArg> node_args;
   for (const CallArg& a : args) node_args.push_back(one.arg(a));

@@ -3,9 +3,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -174,6 +177,40 @@ TEST_F(Files, AFolderThatOthersCanWriteIsNotBelieved) {
   EXPECT_FALSE(files::PrivateFolder::open("/dev/null/x", true, why, unsafe));
   EXPECT_FALSE(unsafe);
   EXPECT_FALSE(files::PrivateFolder::open("", true, why, unsafe));
+}
+
+// RLIMIT_FSIZE: a write past it fails, and SIGXFSZ ends nobody. What the thread had blocked stays blocked.
+TEST_F(Files, ALimitOfTheirSizeIsAnError) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1000, before.rlim_max};
+  const std::string bytes(4000, 'x');
+  for (const bool blocked : {false, true}) {
+    sigset_t one, old, now, pending;
+    sigemptyset(&one), sigaddset(&one, SIGXFSZ);
+    if (blocked) pthread_sigmask(SIG_BLOCK, &one, nullptr);
+    pthread_sigmask(SIG_BLOCK, nullptr, &old);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    why.clear();
+    const bool wrote = files::write_all(files::open_to_write(path("x"), why), bytes.data(), 4000, why);
+    const std::string of_write = why;
+    files::NewFile file(AT_FDCWD, path("y"), 0600);
+    const bool published = file.write(bytes.data(), 4000) && file.publish(false);
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_FALSE(wrote);
+    EXPECT_EQ(of_write, "File too large");
+    EXPECT_FALSE(published);
+    EXPECT_EQ(file.why(), "write: File too large");
+    EXPECT_FALSE(fs::exists(path("y")));
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    EXPECT_EQ(sigismember(&now, SIGXFSZ), sigismember(&old, SIGXFSZ));
+    ASSERT_EQ(sigpending(&pending), 0);
+    EXPECT_EQ(sigismember(&pending, SIGXFSZ), blocked);  // the caller's own affair
+    const timespec none{};
+    while (blocked && sigtimedwait(&one, nullptr, &none) > 0) {
+    }
+    if (blocked) pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  }
 }
 
 TEST(Shown, ControlsAreWrittenAndLengthIsBounded) {

@@ -8,6 +8,7 @@
 #include "base/counters.h"
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "base/shown.h"
 
 namespace reprise {
 namespace {
@@ -81,6 +82,25 @@ TEST(Knobs, ValuesOutsideWhatAKnobMeansAreReportedAndIgnored) {
   std::vector<std::string> problems;
   knobs_from_environment(&problems);
   EXPECT_EQ(problems[0], "REPRISE_MODE=fast is none of off, interpret, no-fuse, full; ignored");
+}
+
+TEST(Knobs, TheProcessorIsNamedByWhatThereIs) {
+  for (const char* text : {"foo", "avx9", "-foo", "avx2,foo", "avx2,avx512", "avx2,,amx", "AVX2", "avx2 ", "-emulated",
+                           "_avx2", ",", "\x1b[31m"}) {
+    std::vector<std::string> problems;
+    Env e("REPRISE_CPU", text);
+    EXPECT_EQ(knobs_from_environment(&problems).cpu, "") << text;
+    ASSERT_EQ(problems.size(), 1u) << text;
+    EXPECT_TRUE(problems[0].starts_with("REPRISE_CPU=" + shown(text) + " is ")) << problems[0];
+    EXPECT_TRUE(problems[0].ends_with("; ignored")) << problems[0];
+  }
+  for (const char* text : {"x86-64-v2", "x86_64_v2", "amx,emulated", "avx512-bf16,emulated", "-amx,-avx512_vnni",
+                           "avx2,-f16c", "avx512_vnni"}) {
+    std::vector<std::string> problems;
+    Env e("REPRISE_CPU", text);
+    EXPECT_EQ(knobs_from_environment(&problems).cpu, text);
+    EXPECT_TRUE(problems.empty()) << problems[0];
+  }
 }
 
 TEST(Knobs, CodeKeyFollowsTheKnobsThatChangeCodeAlone) {

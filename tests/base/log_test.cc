@@ -57,6 +57,15 @@ TEST_F(Log, TextGoesToStderrForNamedChannelsAlone) {
   EXPECT_EQ(text, "[guards] step/3: s0 != 1\n[warning] mind the gap\n");
 }
 
+// Names come from files of strangers: no terminal obeys them, and none begins a line of its own.
+TEST_F(Log, TextIsEscaped) {
+  log::configure("graph", "");
+  const char *name = "f\x1b[31m\n[warning] x", *lines = "a\tb\n  c\x1b]0;t\a\r\xff";
+  EXPECT_EQ(captured([&] { log::event(Event::optimized, name, lines, json::object()); }),
+            "[graph] f\\x1b[31m\\x0a[warning] x: a\tb\n  c\\x1b]0;t\\x07\\x0d\\xff\n");
+  EXPECT_EQ(captured([] { log::warn(std::string(1000, 'x')); }).size(), 1000 + std::string("[warning] \n").size());
+}
+
 TEST_F(Log, FileGetsOneJsonObjectALine) {
   std::string path = ::testing::TempDir() + "reprise_log_test_" + std::to_string(getpid()) + ".jsonl";
   log::configure("", path);

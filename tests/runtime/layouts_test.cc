@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/knobs.h"
+#include "device/cpu_info.h"
 #include "reprise/reprise.h"
 
 namespace reprise {
@@ -252,6 +254,41 @@ TEST(Layouts, RowsOfNoElementsAreNotRead) {
   auto f = compile([](const Tensor& x) { return sum(exp(x), {1}); });
   f(full);
   EXPECT_EQ(sum(f(none)).item<float>(), 0);
+}
+
+// A tile of a transposed operand waits on the stack in rows of as many elements as a vector has lanes: 4 to 32 bytes
+// of a one-byte dtype, no whole register.
+TEST(Layouts, TransposedOperandsOfEveryDType) {
+  struct Row {
+    const char* name;
+    std::function<Tensor(Tensor, Tensor)> body;
+  };
+  const std::vector<Row> rows = {
+      {"tril", [](Tensor x, Tensor) { return x.t().tril(); }},
+      {"where", [](Tensor x, Tensor y) { return where(arange(x.size(0)) > 3, x.t(), y.t()); }},
+      {"of three dimensions",
+       [](Tensor x, Tensor y) { return where(y.unsqueeze(0) == x.t(), y.t(), x.unsqueeze(2).permute({2, 1, 0})); }},
+      {"written", [](Tensor x, Tensor y) { return x.clone().copy_(where(y == x, x.t().triu(1), y.t())); }},
+  };
+  for (const char* cpu : {"", "avx2", "x86-64-v2"}) {
+    Scoped<std::string> wanted(knobs().cpu, cpu);
+    if (!device::cpu_info().refusal.empty()) continue;
+    for (DType t : {kUInt8, kInt8, kBool, kFloat8E4M3FN, kFloat8E5M2, kFloat16, kInt64, kFloat32, kFloat64}) {
+      const bool small = item_size(t) == 1;
+      for (const Row& row : rows) {
+        auto compiled = compile(row.body), meant = compile(row.body, {.mode = "interpret"});
+        for (std::int64_t n : small ? std::vector<std::int64_t>{64, 17, 8, 7, 33} : std::vector<std::int64_t>{33, 16}) {
+          SCOPED_TRACE(row.name + (" of " + std::string(dtype_name(t))) + ", " + std::to_string(n) + ", " + cpu);
+          const Tensor x = remainder(arange(n * n) * 7, 11).to(t).view({n, n});
+          const Tensor y = remainder(arange(n * n) * 5, 11).to(t).view({n, n});
+          const Tensor want = meant(x, y).to(kFloat64);
+          EXPECT_TRUE(equal(compiled(x, y).to(kFloat64), want));
+          EXPECT_TRUE(equal(row.body(x, y).to(kFloat64), want));
+        }
+        EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+      }
+    }
+  }
 }
 
 }  // namespace

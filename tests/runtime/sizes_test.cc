@@ -113,6 +113,82 @@ TEST(Sizes, ProductsOfTheCallsNumbersDoNotWrap) {
   }
 }
 
+// Values that passes remove are counted all the same: fused, sliced, asked for their number of elements alone.
+TEST(Sizes, ProductsOfValuesThatNothingMakesDoNotWrap) {
+  struct Row {
+    const char* name;
+    std::function<Tensor(Int, Int)> body;
+  };
+  auto corner = [](const Tensor& t) { return t.slice(0, 0, 2).slice(1, 0, 2) + 1; };
+  auto wide = [](Int n, Int m) { return ones({1, 1}).expand({n, m}); };
+  const Row rows[] = {
+      {"zeros", [=](Int n, Int m) { return corner(zeros({n, m})); }},
+      {"zeros + 1", [=](Int n, Int m) { return corner(zeros({n, m}) + 1); }},
+      {"expand + 1", [=](Int n, Int m) { return corner(wide(n, m) + 1); }},
+      {"expand to float64", [=](Int n, Int m) { return corner(wide(n, m).to(kFloat64)); }},
+      {"rows * columns", [=](Int n, Int m) { return corner(wide(n, 1) * wide(1, m)); }},
+      {"numel", [=](Int n, Int m) { return full({2}, 1) + wide(n, m).numel(); }},
+      {"nbytes", [=](Int n, Int m) { return full({2}, 1) + wide(n, m).nbytes(); }},
+      {"as_strided", [=](Int n, Int m) { return corner(ones({2}).as_strided({n, m}, {0, 0})); }},
+      {"of a product of sizes", [](Int n, Int m) { return zeros({n * m}).slice(0, 0, 2) + 1; }},
+      {"of no elements", [=](Int n, Int m) { return ones({1, 1, 1}).expand({n, m, 1}).slice(2, 0, 0) + 1; }},
+  };
+  constexpr std::int64_t kMost = INT64_MAX, k32 = std::int64_t{1} << 32;
+  const std::pair<std::int64_t, std::int64_t> sizes[] = {
+      {k32, k32}, {k32 / 2, k32}, {kMost, 2}, {kMost, kMost}, {kMost / 2 + 1, 2}, {3037000500, 3037000500}, {4, 3}};
+  for (const Row& row : rows) {
+    auto f = compile(row.body, {.name = row.name});
+    EXPECT_EQ(f(3, 2).str(), row.body(3, 2).str()) << row.name;
+    for (auto [n, m] : sizes) {
+      auto code = [](const std::string& error) { return error.substr(0, error.find(' ')); };
+      const std::string eager = error_of([&] { row.body(n, m); }), compiled = error_of([&] { f(n, m); });
+      EXPECT_EQ(code(compiled), code(eager)) << row.name << " of " << n << ", " << m << ": " << eager << compiled;
+      EXPECT_EQ(code(eager), n == 4 ? "" : "InvalidArgument") << row.name << " of " << n << ", " << m;
+    }
+  }
+}
+
+// 2^63 - 4 bytes are a number, but no memory: neither a result nor a temporary of the pool.
+TEST(Sizes, AsManyBytesAsANumberHoldsAreNoMemory) {
+  const std::int64_t n = (std::int64_t{1} << 61) - 1;
+  auto wide = [](Int n) { return ones({1}).expand({n}); };
+  const std::pair<const char*, std::function<Tensor(Int)>> rows[] = {
+      {"cat", [=](Int n) { return cat({wide(n), wide(1)}).slice(0, 0, 2) + 1; }},
+      {"copied", [=](Int n) { return wide(n).reshape({-1, 1}).slice(0, 0, 2) + 1; }},
+      {"rand", [=](Int n) { return rand({n}).slice(0, 0, 2) * 0; }},
+      {"written", [=](Int n) {
+         Tensor t = zeros({n});
+         t.slice(0, 0, 1).fill_(2);
+         return t.slice(0, 0, 2) + 1;
+       }},
+      {"cumsum", [=](Int n) { return wide(n).cumsum(0).slice(0, 0, 2); }},
+  };
+  for (const auto& [name, body] : rows) {
+    auto f = compile(body, {.name = name});
+    const std::string few = f(3).str();
+    for (const std::int64_t size : {n, n / 2, n - 1}) {
+      const std::string error = error_of([&] { f(size); });
+      EXPECT_TRUE(error.empty() || error.starts_with("OutOfMemory") || error.starts_with("InvalidArgument")) << error;
+    }
+    EXPECT_EQ(f(3).str(), few) << name;
+  }
+}
+
+// In time by their length, and shown in part.
+TEST(Sizes, EquationsOfAMillionLetters) {
+  const std::size_t n = std::size_t{1} << 20;
+  std::string terms;
+  for (std::size_t i = 0; i < n; ++i) terms += "a,";
+  const Tensor x = ones({2});
+  for (const std::string& equation :
+       {std::string(n, 'a'), terms + "a", terms + "a->b", std::string(n, '\x1b'), std::string("a\x1b[2J")}) {
+    const std::string error = error_of([&] { einsum(equation, {x}); });
+    EXPECT_TRUE(error.starts_with("InvalidArgument einsum: ")) << error.substr(0, 300);
+    EXPECT_LT(error.size(), 1000u);
+    EXPECT_EQ(error.find('\x1b'), std::string::npos);
+  }
+}
+
 TEST(Sizes, BoundsAtTheEndsOfTheRange) {
   Tensor x = arange(6).to(kFloat32).view({2, 3});
   expect_refused({"narrow", [](Tensor t) { return t.narrow(0, kMax, 1); }}, x, "IndexOutOfRange", "narrow");

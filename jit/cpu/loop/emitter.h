@@ -225,7 +225,7 @@ class LoopEmitter {
   std::vector<std::uint32_t> roots_;                    // of the run over the reduced dims at hand
   const Stores* last_run_ = nullptr;                    // in the last one: its stores
   Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
-  std::vector<Value*> tile_rooms_;                      // on the stack, for the tile of each of tiling_.loads; empty: they stay in registers
+  std::vector<StackArray> tile_rooms_;                      // for the tile of each of tiling_.loads; empty: registers
   int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
   std::pair<Value*, Value*> block_;                     // the part of it
   llvm::Function* f_ = nullptr;

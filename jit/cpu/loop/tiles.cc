@@ -78,16 +78,13 @@ void LoopEmitter::tile(Value* row, Value* column) {
   }
   for (std::size_t i = 0; i < tiles.size(); ++i)
     for (int r = 0; r < n; ++r)
-      b_.CreateAlignedStore(tiles[i][static_cast<std::size_t>(r)], b_.CreateConstGEP1_64(e_.memory_type(memory(i), n), tile_rooms_[i], static_cast<std::uint64_t>(r)), llvm::Align(16));
+      tile_rooms_[i].put(e_.i64(r), tiles[i][static_cast<std::size_t>(r)]);
   hoist(std::vector<bool>(k_.body.size(), true), at_.dims | vbit_, 0);  // what does not vary from row to row
   std::vector<Value*> none;
   emit_loop(
       e_, e_.i64(0), e_.i64(n), e_.i64(1), none,
       [&](Value* r) {
-        body(b_.CreateAdd(row, r), [&](std::size_t i) -> Value* {
-          llvm::Type* type = e_.memory_type(memory(i), n);
-          return b_.CreateAlignedLoad(type, b_.CreateGEP(type, tile_rooms_[i], r), llvm::Align(16));
-        });
+        body(b_.CreateAdd(row, r), [&](std::size_t i) { return tile_rooms_[i].get(r); });
       },
       "row");
 }
@@ -104,11 +101,9 @@ void LoopEmitter::block(Value* rows, Value* columns) {
   for (std::size_t i = 0; i < k_.body.size(); ++i)
     if (at_.vals[i].empty() && std::find(tiling_.loads.begin(), tiling_.loads.end(), i) == tiling_.loads.end()) cost += cost_of(k_, i);
   if (tile_rooms_.empty() && (cost > kShortBody || tiling_.loads.size() > 1)) {
-    llvm::IRBuilder<> entry(&f_->getEntryBlock(), f_->getEntryBlock().begin());
     for (std::uint32_t node : tiling_.loads) {
-      auto* room = entry.CreateAlloca(llvm::ArrayType::get(e_.memory_type(k_.buffers[k_.accesses[k_.body[node].access].buffer].dtype, plan_.lanes), static_cast<std::uint64_t>(plan_.lanes)));
-      room->setAlignment(llvm::Align(64));
-      tile_rooms_.push_back(room);
+      const DType memory = k_.buffers[k_.accesses[k_.body[node].access].buffer].dtype;
+      tile_rooms_.emplace_back(e_, e_.memory_type(memory, plan_.lanes), plan_.lanes);
     }
   }
   std::vector<Value*> none;

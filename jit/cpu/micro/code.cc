@@ -63,15 +63,10 @@ V MicroCode::field(std::size_t offset, llvm::Type* type) {
   return wrap(b.CreateAlignedLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), arg(0).v, offset), llvm::Align(8)));
 }
 
-StackedVectors::StackedVectors(MicroCode& g, int count) : g_(g) {
-  llvm::BasicBlock& first = g.b.GetInsertBlock()->getParent()->getEntryBlock();
-  llvm::IRBuilder<> entry(&first, first.begin());
-  all_ = entry.CreateAlloca(llvm::ArrayType::get(g.vector(), static_cast<std::uint64_t>(count)));
-  all_->setAlignment(llvm::Align(64));
+StackedVectors::StackedVectors(MicroCode& g, int count) : g_(g), all_(g, g.vector(), count) {
   for (int i = 0; i < count; ++i) put(g.i64(i), g.zero());
 }
-llvm::Value* StackedVectors::slot(const V& i) const { return g_.b.CreateGEP(g_.vector(), all_, g_.i64(i).v); }
-void StackedVectors::put(const V& i, const V& x) { g_.b.CreateAlignedStore(x.v, slot(i), llvm::Align(16)); }
-V StackedVectors::get(const V& i) const { return g_.wrap(g_.b.CreateAlignedLoad(g_.vector(), slot(i), llvm::Align(16))); }
+void StackedVectors::put(const V& i, const V& x) { all_.put(g_.i64(i).v, x.v); }
+V StackedVectors::get(const V& i) { return g_.wrap(all_.get(g_.i64(i).v)); }
 
 }  // namespace reprise::jit

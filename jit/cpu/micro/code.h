@@ -75,12 +75,11 @@ class StackedVectors {
  public:
   StackedVectors(MicroCode& g, int count);
   void put(const V& i, const V& x);
-  V get(const V& i) const;
+  V get(const V& i);
 
  private:
-  llvm::Value* slot(const V& i) const;
   MicroCode& g_;
-  llvm::AllocaInst* all_;
+  StackArray all_;
 };
 
 /// Folds each of 2^j vectors over its lanes by `op`, a sum where there is none; element i of the result (of as many) is that of vector i. Every vector
