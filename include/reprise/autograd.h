@@ -180,7 +180,7 @@ void take_tensors(std::vector<Tensor>&, const T&) {}
 ///   auto y = Exp::apply(x);
 ///
 /// forward runs with gradients off and gives a tensor or a vector of them; backward gives one gradient (or an undefined tensor) for each tensor among forward's arguments, in
-/// order, lists flattened, and may itself be differentiated. A view that forward returns is an ordinary result: nothing is written back through it. Throws InvalidArgument for
+/// order, lists flattened, and may itself be differentiated. A view that forward returns is not to be written where that has a gradient (InvalidArgument). Throws InvalidArgument for
 /// another number of gradients, ShapeMismatch for one of other sizes, each naming the function.
 template <class Self>
 struct Function {

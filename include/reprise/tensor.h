@@ -159,7 +159,7 @@ class Tensor {
   /// What backward() has added up for this leaf; undefined before. Another handle of the same tensor each time.
   Tensor grad() const;
   void set_grad(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;  ///< undefined: none, as before the first backward()
-  void retain_grad(SourceLoc loc = SourceLoc::current()) const;  ///< of a tensor that an operator made: backward() keeps its gradient, too
+  void retain_grad(SourceLoc loc = SourceLoc::current()) const;  ///< of a tensor that an operator made: backward() keeps its gradient, that of its latest value, too
   /// Gradients of this tensor, weighted by `gradient` (which one of one element needs not), are added to grad() of the leaves that it was computed of.
   void backward(SourceLoc loc = SourceLoc::current()) const;
   void backward(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;
