@@ -70,11 +70,11 @@ struct Setting {
   const char* text;
   unsigned flags = 0;
   void (*options)(CompileOptions&) = nullptr;
-  std::shared_ptr<void> (*scope)(int call) = nullptr;            ///< lives during a call, eager as compiled
-  void (*before)(Function& compiled, int call) = nullptr;        ///< the compiled function's call
-  void (*arguments)(Arguments&, Variables&, int call) = nullptr; ///< of both functions, before a call
-  bool compiled_walk = false;                                    ///< the walks over the compiled function's tape are compiled
-  bool other_thread = false;                                     ///< each call is made on a thread of its own
+  std::shared_ptr<void> (*scope)(int call) = nullptr;             ///< lives during a call, eager as compiled
+  void (*before)(Function& compiled, int call) = nullptr;         ///< the compiled function's call
+  void (*arguments)(Arguments&, Variables&, int call) = nullptr;  ///< of both functions, before a call
+  bool compiled_walk = false;  ///< the walks over the compiled function's tape are compiled
+  bool other_thread = false;   ///< each call is made on a thread of its own
 };
 
 struct Feature {
@@ -87,20 +87,20 @@ struct Feature {
 /// All of them. A new feature is one row of this list and one table (docs: CONTRIBUTING.md, "Pairs of features").
 std::span<const Feature> features();
 
-#define PAIRS_ROW(weight, flags, ...)                                                                              \
-  Row{weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, double c, int d) -> Tensor {    \
-        [[maybe_unused]] const Arguments& in = f.in;                                                               \
-        [[maybe_unused]] Variables& var = f.var;                                                                   \
-        static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(d);                    \
-        __VA_ARGS__;                                                                                               \
+#define PAIRS_ROW(weight, flags, ...)                                                                          \
+  Row{weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, double c, int d) -> Tensor { \
+        [[maybe_unused]] const Arguments& in = f.in;                                                           \
+        [[maybe_unused]] Variables& var = f.var;                                                               \
+        static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(d);                \
+        __VA_ARGS__;                                                                                           \
       }},
 #define PAIRS_WRAP(weight, flags, ...)                                                                             \
   Wrap{weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, const Inner& inner) -> Tensor { \
-        [[maybe_unused]] const Arguments& in = f.in;                                                               \
-        [[maybe_unused]] Variables& var = f.var;                                                                   \
-        static_cast<void>(a), static_cast<void>(b);                                                                \
-        __VA_ARGS__;                                                                                               \
-      }},
+         [[maybe_unused]] const Arguments& in = f.in;                                                              \
+         [[maybe_unused]] Variables& var = f.var;                                                                  \
+         static_cast<void>(a), static_cast<void>(b);                                                               \
+         __VA_ARGS__;                                                                                              \
+       }},
 
 // Functions that rows use.
 /// b as an operand that broadcasts against a: b itself where the sizes are equal, else its sum.

@@ -1,8 +1,9 @@
-// Random programs of two or three features each, run eagerly and compiled on states that change from call to call. After each call everything that a
-// caller can see is compared, derived, written, and compared again (check.cc).
+// Random programs of two or three features each, run eagerly and compiled on states that change from call to call.
+// After each call everything that a caller can see is compared, derived, written, and compared again (check.cc).
 //
-// PAIRS_SECONDS (20), PAIRS_PROGRAMS (without a bound), PAIRS_SEED (0): how long, how many, from which; PAIRS_FAILURES (3) ends after so many;
-// PAIRS_FEATURES="cond,tape": only these; PAIRS_TABLE=1 prints a count by pair; PAIRS_JSON=FILE writes programs, a line each.
+// PAIRS_SECONDS (20), PAIRS_PROGRAMS (without a bound), PAIRS_SEED (0): how long, how many, from which; PAIRS_FAILURES
+// (3) ends after so many; PAIRS_FEATURES="cond,tape": only these; PAIRS_TABLE=1 prints a count by pair; PAIRS_JSON=FILE
+// writes programs, a line each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ std::vector<unsigned> chosen_features() {
   const char* v = std::getenv("PAIRS_FEATURES");
   const std::string only = v ? "," + std::string(v) + "," : "";
   for (unsigned f = 1; f < features().size(); ++f)
-    if (only.empty() || only.find("," + std::string(features()[f].name) + ",") != std::string::npos) chosen.push_back(f);
+    if (only.empty() || only.find("," + std::string(features()[f].name) + ",") != std::string::npos)
+      chosen.push_back(f);
   return chosen;
 }
 
@@ -42,7 +44,8 @@ Pairs all_pairs(const std::vector<unsigned>& chosen) {
 }
 
 /// The features of a seed's program: pairs take turns, every third has one more.
-std::vector<unsigned> features_of(std::uint64_t seed, const Pairs& pairs, const std::vector<unsigned>& chosen, std::mt19937& rng) {
+std::vector<unsigned> features_of(std::uint64_t seed, const Pairs& pairs, const std::vector<unsigned>& chosen,
+                                  std::mt19937& rng) {
   const auto [a, b] = pairs[(seed * 7919) % pairs.size()];
   std::vector<unsigned> drawn{a};
   if (b != a) drawn.push_back(b);
@@ -53,7 +56,8 @@ std::vector<unsigned> features_of(std::uint64_t seed, const Pairs& pairs, const 
 }
 
 TEST(Pairs, EagerAndCompiledAgree) {
-  const std::uint64_t first = from_environment("PAIRS_SEED", 0), programs = from_environment("PAIRS_PROGRAMS", ~0ull - first);
+  const std::uint64_t first = from_environment("PAIRS_SEED", 0),
+                      programs = from_environment("PAIRS_PROGRAMS", ~0ull - first);
   const std::uint64_t most_failures = from_environment("PAIRS_FAILURES", 3);
   const std::chrono::seconds budget(from_environment("PAIRS_SECONDS", std::getenv("PAIRS_PROGRAMS") ? 1'000'000 : 20));
   const auto begin = std::chrono::steady_clock::now();
@@ -65,12 +69,14 @@ TEST(Pairs, EagerAndCompiledAgree) {
   std::ofstream dump;
   if (const char* file = std::getenv("PAIRS_JSON")) dump.open(file);
   std::uint64_t failures = 0, seed = first;
-  for (; seed < first + programs && failures < most_failures && std::chrono::steady_clock::now() - begin < budget; ++seed) {
+  for (; seed < first + programs && failures < most_failures && std::chrono::steady_clock::now() - begin < budget;
+       ++seed) {
     std::mt19937 rng(static_cast<unsigned>(seed));
     Program p = random_program(rng, features_of(seed, pairs, chosen, rng), 3 + static_cast<int>(rng() % 4));
     std::vector<Call> calls = random_calls(rng, p);
     if (dump.is_open()) dump << json(p, calls, seed) << std::endl;
-    if (std::getenv("PAIRS_PRINT")) std::printf("seed %llu\n%s", static_cast<unsigned long long>(seed), print(p, calls).c_str()), std::fflush(stdout);
+    if (std::getenv("PAIRS_PRINT"))
+      std::printf("seed %llu\n%s", static_cast<unsigned long long>(seed), print(p, calls).c_str()), std::fflush(stdout);
     Counts counts;
     std::string d = check(p, calls, counts);
     all += counts;
@@ -88,15 +94,19 @@ TEST(Pairs, EagerAndCompiledAgree) {
     ++failures;
     ADD_FAILURE() << "seed " << seed << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
   }
-  std::printf("%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks\n", static_cast<long long>(all.programs),
-              static_cast<long long>(all.calls), static_cast<long long>(all.compiled), static_cast<long long>(all.refused),
+  std::printf("%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks\n",
+              static_cast<long long>(all.programs), static_cast<long long>(all.calls),
+              static_cast<long long>(all.compiled), static_cast<long long>(all.refused),
               static_cast<long long>(all.writes), static_cast<long long>(all.derived));
-  for (const auto& [name, n] : known) std::printf("known: %s: %lld programs\n", name.c_str(), static_cast<long long>(n));
+  for (const auto& [name, n] : known)
+    std::printf("known: %s: %lld programs\n", name.c_str(), static_cast<long long>(n));
   if (std::getenv("PAIRS_TABLE")) {
-    for (const auto& [reason, n] : all.fallbacks) std::printf("%6lld served eagerly: %s\n", static_cast<long long>(n), reason.c_str());
+    for (const auto& [reason, n] : all.fallbacks)
+      std::printf("%6lld served eagerly: %s\n", static_cast<long long>(n), reason.c_str());
     for (const auto& [pair, c] : by_pair)
-      std::printf("%-16s %-16s %5lld programs %6lld calls %5.1f %% compiled\n", features()[pair.first].name, features()[pair.second].name, static_cast<long long>(c.programs),
-                  static_cast<long long>(c.calls), 100.0 * static_cast<double>(c.compiled) / static_cast<double>(std::max<std::int64_t>(c.calls, 1)));
+      std::printf("%-16s %-16s %5lld programs %6lld calls %5.1f %% compiled\n", features()[pair.first].name,
+                  features()[pair.second].name, static_cast<long long>(c.programs), static_cast<long long>(c.calls),
+                  100.0 * static_cast<double>(c.compiled) / static_cast<double>(std::max<std::int64_t>(c.calls, 1)));
   }
   if (failures == most_failures) return;
   // Pairs take turns, so that each is drawn as often as the others; a pair of which nothing compiles tests nothing.
@@ -108,7 +118,8 @@ TEST(Pairs, EagerAndCompiledAgree) {
     const std::string name = std::string(features()[pair.first].name) + " and " + features()[pair.second].name;
     EXPECT_GE(c.programs, rounds) << name;
     if (c.programs >= kEnough) {
-      EXPECT_GE(static_cast<double>(c.compiled), kCompiled * static_cast<double>(c.calls)) << name << " is hardly ever compiled";
+      EXPECT_GE(static_cast<double>(c.compiled), kCompiled * static_cast<double>(c.calls))
+          << name << " is hardly ever compiled";
     }
   }
   EXPECT_GT(all.calls, 3 * all.refused);

@@ -1,7 +1,6 @@
 // A program as text that reads like C++, and as JSON.
-#include <sstream>
-
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/pairs/program.h"
 
@@ -9,14 +8,15 @@ namespace reprise::pairs {
 
 namespace {
 
-const char* const kSharingNames[] = {"none",         "y is x",            "y is of x",           "y and var.a overlap",
-                                "var.a is x",   "var.b is var.a",    "list[0] is var.a",    "y is of var.b"};
+const char* const kSharingNames[] = {"none",       "y is x",         "y is of x",        "y and var.a overlap",
+                                     "var.a is x", "var.b is var.a", "list[0] is var.a", "y is of var.b"};
 const char* const kLayoutNames[] = {"plain", "transposed", "stepped"};
 const char* const kTapeNames[] = {"none", "leaf", "computed", "view", "view of a leaf"};
 const char* const kPoolNames[] = {"x", "y", "var.a", "var.b"};
 
 std::string name_of(const Program& p, unsigned i) {
-  while (i >= Program::kPool && p.steps[i - Program::kPool].row == Step::kNone && p.steps[i - Program::kPool].wrap == Step::kNone)
+  while (i >= Program::kPool && p.steps[i - Program::kPool].row == Step::kNone &&
+         p.steps[i - Program::kPool].wrap == Step::kNone)
     i = p.steps[i - Program::kPool].a;
   return i < Program::kPool ? kPoolNames[i] : "t" + std::to_string(i);
 }
@@ -24,7 +24,8 @@ std::string name_of(const Program& p, unsigned i) {
 }  // namespace
 
 std::string Call::str() const {
-  std::string s = "n=" + std::to_string(n) + " m=" + std::to_string(m) + " k=" + std::to_string(k) + (yes ? " yes" : " no");
+  std::string s =
+      "n=" + std::to_string(n) + " m=" + std::to_string(m) + " k=" + std::to_string(k) + (yes ? " yes" : " no");
   if (sharing != Sharing::None) s += std::string(", ") + kSharingNames[static_cast<int>(sharing)];
   if (layout != Layout::Plain) s += std::string(", x ") + kLayoutNames[static_cast<int>(layout)];
   if (tape != Tape::None) s += std::string(", tape: ") + kTapeNames[static_cast<int>(tape)];
@@ -37,11 +38,13 @@ std::string print(const Program& p, const std::vector<Call>& calls) {
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     const Step& s = p.steps[i];
     if (s.row == Step::kNone && s.wrap == Step::kNone) continue;
-    out << "t" << i + Program::kPool << ": a = " << name_of(p, s.a) << ", b = " << name_of(p, s.b) << ", c = "
-        << static_cast<double>(s.number) / 32.0 - 1.0 << ", d = " << s.dim << "\n";
+    out << "t" << i + Program::kPool << ": a = " << name_of(p, s.a) << ", b = " << name_of(p, s.b)
+        << ", c = " << static_cast<double>(s.number) / 32.0 - 1.0 << ", d = " << s.dim << "\n";
     const char* row = s.row == Step::kNone ? "return a" : features()[s.feature].rows[s.row].text;
-    if (s.wrap != Step::kNone) out << "    { " << features()[s.wrap_feature].wraps[s.wrap].text << " }\n    inner(a, b) ";
-    else out << "    ";
+    if (s.wrap != Step::kNone)
+      out << "    { " << features()[s.wrap_feature].wraps[s.wrap].text << " }\n    inner(a, b) ";
+    else
+      out << "    ";
     out << "{ " << row << " }\n";
   }
   out << "return {";
@@ -52,8 +55,12 @@ std::string print(const Program& p, const std::vector<Call>& calls) {
 }
 
 std::string json(const Program& p, const std::vector<Call>& calls, std::uint64_t seed) {
-  nlohmann::json j{{"seed", seed}, {"features", nlohmann::json::array()}, {"settings", nlohmann::json::array()},
-                   {"steps", nlohmann::json::array()}, {"results", p.results}, {"calls", nlohmann::json::array()}};
+  nlohmann::json j{{"seed", seed},
+                   {"features", nlohmann::json::array()},
+                   {"settings", nlohmann::json::array()},
+                   {"steps", nlohmann::json::array()},
+                   {"results", p.results},
+                   {"calls", nlohmann::json::array()}};
   for (unsigned f : p.features) j["features"].push_back(features()[f].name);
   for (const Chosen& c : p.settings) j["settings"].push_back(features()[c.feature].settings[c.setting].text);
   for (const Step& s : p.steps) {

@@ -66,11 +66,11 @@ bool Program::derives() const {
 }
 
 std::vector<Tensor> State::tensors() const {
-  return {in.x,     in.y,   in.row, in.wide, in.padded, in.index,    in.mask,    in.bytes,
+  return {in.x,     in.y,     in.row, in.wide, in.padded, in.index,    in.mask,    in.bytes,
           in.flags, in.count, in.yes, var.a,   var.b,     var.list[0], var.list[1]};
 }
 std::vector<std::string> State::names(const State&) {
-  return {"x",     "y",     "row", "wide",  "padded", "index",  "mask",   "bytes",
+  return {"x",     "y",     "row", "wide",  "padded", "index",  "mask",  "bytes",
           "flags", "count", "yes", "var.a", "var.b",  "list 0", "list 1"};
 }
 
@@ -85,9 +85,15 @@ void make_state(const Call& c, State& s) {
   };
   Tensor x;
   switch (c.layout) {
-    case Layout::Plain: x = make(c.n, c.m); break;
-    case Layout::Transposed: x = make(c.m, c.n); break;
-    case Layout::Stepped: x = make(c.n, 2 * c.m); break;
+    case Layout::Plain:
+      x = make(c.n, c.m);
+      break;
+    case Layout::Transposed:
+      x = make(c.m, c.n);
+      break;
+    case Layout::Stepped:
+      x = make(c.n, 2 * c.m);
+      break;
   }
   x = leaf(x);
   if (c.tape == Tape::Computed || c.tape == Tape::View) x = x * 1.5;
@@ -115,19 +121,32 @@ void make_state(const Call& c, State& s) {
   s.var.list.resize(2);
   s.var.list[0] = make(c.n, c.m), s.var.list[1] = make(c.n, c.m);
   switch (c.sharing) {
-    case Sharing::None: break;
-    case Sharing::Same: s.in.y = s.in.x; break;
-    case Sharing::Transposed: s.in.y = c.n == c.m ? s.in.x.t() : s.in.x.view(s.in.x.sizes()); break;
+    case Sharing::None:
+      break;
+    case Sharing::Same:
+      s.in.y = s.in.x;
+      break;
+    case Sharing::Transposed:
+      s.in.y = c.n == c.m ? s.in.x.t() : s.in.x.view(s.in.x.sizes());
+      break;
     case Sharing::Overlapping: {
       const Tensor base = make(c.n + 1, c.m);
       s.in.y = base.slice(0, 0, c.n);
       s.var.a = base.slice(0, 1, c.n + 1);
       break;
     }
-    case Sharing::VariableIsX: s.var.a = s.in.x; break;
-    case Sharing::VariablesAreOne: s.var.b = s.var.a; break;
-    case Sharing::ListHasVariable: s.var.list[0] = s.var.a; break;
-    case Sharing::YIsOfVariable: s.in.y = s.var.b.view(s.var.b.sizes()); break;
+    case Sharing::VariableIsX:
+      s.var.a = s.in.x;
+      break;
+    case Sharing::VariablesAreOne:
+      s.var.b = s.var.a;
+      break;
+    case Sharing::ListHasVariable:
+      s.var.list[0] = s.var.a;
+      break;
+    case Sharing::YIsOfVariable:
+      s.in.y = s.var.b.view(s.var.b.sizes());
+      break;
   }
 }
 
@@ -169,10 +188,12 @@ Program random_program(std::mt19937& rng, const std::vector<unsigned>& drawn, in
       };
       Step s;
       // Features take turns, so that each of them is in the program.
-      s.feature = static_cast<unsigned>(i) < with_rows.size() ? with_rows[static_cast<unsigned>(i)] : with_rows[rng() % with_rows.size()];
+      s.feature = static_cast<unsigned>(i) < with_rows.size() ? with_rows[static_cast<unsigned>(i)]
+                                                              : with_rows[rng() % with_rows.size()];
       s.row = draw(rng, features()[s.feature].rows);
       if (!with_wraps.empty() && (i < static_cast<int>(with_wraps.size()) || rng() % 4 == 0)) {
-        s.wrap_feature = i < static_cast<int>(with_wraps.size()) ? with_wraps[static_cast<unsigned>(i)] : with_wraps[rng() % with_wraps.size()];
+        s.wrap_feature = i < static_cast<int>(with_wraps.size()) ? with_wraps[static_cast<unsigned>(i)]
+                                                                 : with_wraps[rng() % with_wraps.size()];
         s.wrap = draw(rng, features()[s.wrap_feature].wraps);
       }
       s.a = pick(), s.b = pick();
@@ -199,8 +220,8 @@ Program random_program(std::mt19937& rng, const std::vector<unsigned>& drawn, in
 std::vector<Call> random_calls(std::mt19937& rng, const Program& p) {
   static constexpr int kSizes[] = {1, 2, 3, 4, 8, 9};
   auto call = [&] {
-    Call c{kSizes[rng() % 6], kSizes[rng() % 6], static_cast<int>(rng() % 3), rng() % 2 == 0, Sharing::None, Layout::Plain,
-           Tape::None, static_cast<unsigned>(rng()), false};
+    Call c{kSizes[rng() % 6], kSizes[rng() % 6], static_cast<int>(rng() % 3),  rng() % 2 == 0, Sharing::None,
+           Layout::Plain,     Tape::None,        static_cast<unsigned>(rng()), false};
     if (rng() % 3 == 0) c.m = c.n;
     return c;
   };

@@ -9,7 +9,7 @@ namespace reprise::pairs {
 
 struct Step {
   static constexpr unsigned kNone = ~0u;
-  unsigned feature = 0, row = kNone;           ///< no row: gives its first operand
+  unsigned feature = 0, row = kNone;  ///< no row: gives its first operand
   unsigned wrap_feature = 0, wrap = kNone;
   unsigned a = 0, b = 0, number = 0, dim = 0;  ///< operands in the pool
 };
@@ -28,7 +28,16 @@ struct Program {
   bool derives() const;
 };
 
-enum class Sharing { None, Same, Transposed, Overlapping, VariableIsX, VariablesAreOne, ListHasVariable, YIsOfVariable };
+enum class Sharing {
+  None,
+  Same,
+  Transposed,
+  Overlapping,
+  VariableIsX,
+  VariablesAreOne,
+  ListHasVariable,
+  YIsOfVariable
+};
 enum class Layout { Plain, Transposed, Stepped };
 enum class Tape { None, Leaf, Computed, View, ViewOfLeaf };
 
@@ -39,8 +48,8 @@ struct Call {
   Sharing sharing;
   Layout layout;
   Tape tape;
-  unsigned data;        ///< seed of the values
-  bool again;           ///< on what the call before has left
+  unsigned data;  ///< seed of the values
+  bool again;     ///< on what the call before has left
   std::string str() const;
 };
 
