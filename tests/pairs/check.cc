@@ -1,0 +1,308 @@
+#include "tests/pairs/check.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "tests/pairs/function.h"
+#include "tests/random/compare.h"
+
+namespace reprise::pairs {
+
+namespace {
+
+using fuzz::Seen;
+using fuzz::Version;
+
+/// One of the two functions, eager or compiled, with its state.
+struct Side {
+  State state;
+  Generator generator{11};
+  std::vector<Tensor> results;
+  std::vector<Version> versions;
+  std::optional<ErrorCode> error;
+  std::string what;
+
+  std::vector<Tensor> visible() const {
+    std::vector<Tensor> all = results, held = state.tensors();
+    all.insert(all.end(), held.begin(), held.end());
+    return all;
+  }
+  Seen seen(bool with_versions) const {
+    Seen s = fuzz::seen(results, state.tensors(), with_versions ? versions : std::vector<Version>{},
+                        std::vector<bool>(results.size(), true));
+    s.names = State::names(state);
+    return s;
+  }
+};
+
+std::string error_name(const std::optional<ErrorCode>& e) {
+  return e ? "throws " + std::string(error_code_name(*e)) : "does not throw";
+}
+
+class Pair {
+ public:
+  Pair(const Program& p, Counts& counts) : p_(p), counts_(counts), compiled_(p, got_.state.var, options(p)) {}
+
+  std::string call(const Call& c) {
+    const bool again = c.again && want_.state.in.x.defined();
+    if (!again) make_state(c, want_.state), make_state(c, got_.state);
+    for (const Chosen& s : p_.settings)
+      if (auto* f = setting(s).arguments)
+        f(want_.state.in, want_.state.var, number_), f(got_.state.in, got_.state.var, number_);
+    want_.versions = fuzz::versions_of(want_.state.tensors()), got_.versions = fuzz::versions_of(got_.state.tensors());
+    // A tensor that the call has made and left in a variable has counted as many writes as its making took, which
+    // differs.
+    constexpr std::size_t kArguments = 11;
+    if (p_.has(kVariables)) want_.versions.resize(kArguments), got_.versions.resize(kArguments);
+    for (const Chosen& s : p_.settings)
+      if (auto* f = setting(s).before) f(compiled_, number_);
+    const Stats before = compiled_.stats();
+    call_side(want_, [&](const Arguments& in) { return run(p_, in, want_.state.var); });
+    call_side(got_, [&](const Arguments& in) { return compiled_(in); });
+    ++number_;
+    ++counts_.calls;
+    const Stats after = compiled_.stats();
+    const bool eagerly = after.calls > before.calls && after.eager_fallbacks != before.eager_fallbacks;
+    counts_.compiled += !eagerly;
+    if (eagerly) ++counts_.fallbacks[after.last_fallback_reason.substr(0, 90)];
+    if (got_.error == ErrorCode::Sealed) {  // nothing was done
+      want_.state = State(), got_.state.in = Arguments();
+      return "";
+    }
+    if (want_.error != got_.error)
+      return "eager " + error_name(want_.error) + " (" + want_.what + "), compiled " + error_name(got_.error) + " (" +
+             got_.what + ")";
+    if (want_.error) return after_error(c, again, eagerly);
+    if (std::string d = compare(true); !d.empty()) return d;
+    if (want_.generator.offset() != got_.generator.offset())
+      return "numbers drawn: eager " + std::to_string(want_.generator.offset()) + ", compiled " +
+             std::to_string(got_.generator.offset());
+    return derive_and_write(c);
+  }
+
+ private:
+  static const Setting& setting(const Chosen& c) { return features()[c.feature].settings[c.setting]; }
+  static CompileOptions options(const Program& p) {
+    CompileOptions o{.name = "pairs"};
+    for (const Chosen& c : p.settings)
+      if (auto* f = setting(c).options) f(o);
+    return o;
+  }
+
+  template <class F>
+  void call_side(Side& side, F call) {
+    side.error.reset();
+    side.results.clear();
+    auto run = [&] {
+      std::vector<std::shared_ptr<void>> scopes;
+      const GeneratorScope drawing(side.generator);
+      for (const Chosen& s : p_.settings)
+        if (auto* f = setting(s).scope) scopes.push_back(f(number_));
+      try {
+        side.results = call(side.state.in);
+      } catch (const Error& e) {
+        side.error = e.code(), side.what = e.what();
+      }
+      while (!scopes.empty()) scopes.pop_back();
+    };
+    if (std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).other_thread; }))
+      std::thread(run).join();
+    else
+      run();
+  }
+
+  /// The compiled function has changed nothing.
+  std::string after_error(const Call& c, bool again, bool eagerly) {
+    ++counts_.refused;
+    std::string d;
+    if (!eagerly && !again) {
+      make_state(c, want_.state);
+      for (const Chosen& s : p_.settings)
+        if (auto* f = setting(s).arguments) f(want_.state.in, want_.state.var, number_ - 1);
+      d = compare(false);
+    }
+    want_.state = State(), got_.state.in = Arguments();
+    return d.empty() ? d : "after an error: " + d;
+  }
+
+  std::string compare(bool with_versions) {
+    const Seen w = want_.seen(with_versions), g = got_.seen(with_versions);
+    if (std::string d = fuzz::difference(w, g, tolerance()); !d.empty()) return d;
+    const std::vector<Tensor> ws = want_.visible(), gs = got_.visible();
+    for (std::size_t i = 0; i < ws.size(); ++i) {
+      if (ws[i].requires_grad() != gs[i].requires_grad())
+        return name(i) + ": only " + (ws[i].requires_grad() ? "eager" : "compiled") + " wants a gradient";
+      if (ws[i].is_leaf() != gs[i].is_leaf())
+        return name(i) + ": only " + (ws[i].is_leaf() ? "eager" : "compiled") + " is a leaf";
+    }
+    return compare_gradients();
+  }
+
+  std::string compare_gradients() {
+    auto gradients = [](const Side& s) {
+      std::vector<Tensor> all = s.state.leaves;
+      const std::vector<Tensor> seen = s.visible();
+      all.insert(all.end(), seen.begin(), seen.end());
+      for (Tensor& t : all) t = t.grad();
+      return all;
+    };
+    const std::vector<Tensor> w = gradients(want_), g = gradients(got_);
+    const std::size_t leaves = want_.state.leaves.size();
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const std::string at = "gradient of " + (i < leaves ? "leaf " + std::to_string(i) : name(i - leaves)) + ": ";
+      if (w[i].defined() != g[i].defined()) return at + "only " + (w[i].defined() ? "eager" : "compiled") + " has one";
+      if (!w[i].defined()) continue;
+      const NoGradScope off;
+      const std::string d = fuzz::difference(fuzz::seen({w[i].contiguous().detach()}, {}, {}, {true}),
+                                             fuzz::seen({g[i].contiguous().detach()}, {}, {}, {true}), tolerance());
+      if (!d.empty()) return at + d;
+    }
+    return "";
+  }
+
+  std::string name(std::size_t i) const {
+    return i < want_.results.size() ? "result " + std::to_string(i)
+                                    : State::names(want_.state)[i - want_.results.size()];
+  }
+  double tolerance() const { return p_.has(kHalf) ? 3e-2 : 1e-4; }
+
+  /// Backward of a weighted sum of all that wants gradients.
+  std::string derive() {
+    auto walk = [&](Side& side, bool compiled) -> std::string {
+      const GeneratorScope drawing(side.generator);
+      try {
+        Tensor loss;
+        double weight = 1;
+        for (const Tensor& t : side.visible()) {
+          weight += 1;
+          if (!t.requires_grad() || !t.is_floating_point()) continue;
+          const Tensor part = (t * weight).to(kFloat32).sum();
+          loss = loss.defined() ? loss + part : part;
+        }
+        if (!loss.defined()) return "nothing to derive";
+        auto backward = [&] { loss.backward({}, {.retain_graph = true}); };
+        if (compiled) {
+          const auto on = walks_.enable();
+          backward();
+        } else {
+          backward();
+        }
+      } catch (const Error& e) {
+        side.what = e.what();
+        return std::string(error_code_name(e.code()));
+      }
+      return "";
+    };
+    const bool compiled =
+        std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).compiled_walk; });
+    const std::string w = walk(want_, false), g = walk(got_, compiled);
+    if (w != g)
+      return "backward: eager " + (w.empty() ? "runs" : w + " (" + want_.what + ")") + ", compiled " +
+             (g.empty() ? "runs" : g + " (" + got_.what + ")");
+    counts_.derived += w.empty();
+    return compare_gradients();
+  }
+
+  std::string derive_and_write(const Call& c) {
+    if (std::string d = derive(); !d.empty()) return d;
+    const std::vector<Tensor> ws = want_.visible(), gs = got_.visible();
+    // The results, and two of what else is visible.
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < want_.results.size(); ++i) which.push_back(i);
+    for (unsigned j = 0; j < 2; ++j)
+      which.push_back(want_.results.size() + (c.data >> (8 * j)) % 13 % (ws.size() - want_.results.size()));
+    for (std::size_t i : which) {
+      auto write = [&](Side& s, const Tensor& t) -> std::string {
+        try {
+          if (t.dtype() == kBool)
+            t.logical_not_();
+          else if (!t.is_floating_point())
+            t.clamp_(0, 1);
+          else
+            t.mul_(2.0);
+        } catch (const Error& e) {
+          s.what = e.what();
+          return std::string(error_code_name(e.code()));
+        }
+        return "";
+      };
+      const std::string w = write(want_, ws[i]), g = write(got_, gs[i]);
+      if (w != g)
+        return "a write to " + name(i) + ": eager " + (w.empty() ? "writes" : w + " (" + want_.what + ")") +
+               ", compiled " + (g.empty() ? "writes" : g + " (" + got_.what + ")");
+      if (!w.empty()) continue;
+      ++counts_.writes;
+      std::string d = compare(false);
+      if (d.empty() && !want_.state.leaves.empty()) d = derive();
+      if (!d.empty()) return "after a write to " + name(i) + ": " + d;
+    }
+    return "";
+  }
+
+  const Program& p_;
+  Counts& counts_;
+  Side want_, got_;
+  CompiledAutograd walks_;
+  int number_ = 0;
+  Function compiled_;
+};
+
+}  // namespace
+
+Counts& Counts::operator+=(const Counts& o) {
+  programs += o.programs, calls += o.calls, compiled += o.compiled, refused += o.refused, writes += o.writes,
+      derived += o.derived;
+  for (const auto& [reason, n] : o.fallbacks) fallbacks[reason] += n;
+  return *this;
+}
+
+std::string check(const Program& p, const std::vector<Call>& calls, Counts& counts) {
+  ++counts.programs;
+  try {
+    Pair pair(p, counts);
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      if (std::string d = pair.call(calls[i]); !d.empty()) return "call " + std::to_string(i) + ": " + d;
+  } catch (const std::exception& e) {
+    return std::string("throws where nothing should: ") + e.what();
+  }
+  return "";
+}
+
+void shrink(Program& p, std::vector<Call>& calls) {
+  auto fails = [](const Program& q, const std::vector<Call>& c) {
+    Counts counts;
+    return !check(q, c, counts).empty();
+  };
+  // Takes a change if some difference stays.
+  auto attempt = [&](auto change) {
+    Program q = p;
+    std::vector<Call> c = calls;
+    change(q, c);
+    if (c.empty() || q.results.empty() || !fails(q, c)) return;
+    p = q, calls = c;
+  };
+  for (std::size_t i = calls.size(); i-- > 0;)
+    attempt([&](Program&, std::vector<Call>& c) { c.erase(c.begin() + static_cast<std::ptrdiff_t>(i)); });
+  for (std::size_t i = p.settings.size(); i-- > 0;)
+    attempt(
+        [&](Program& q, std::vector<Call>&) { q.settings.erase(q.settings.begin() + static_cast<std::ptrdiff_t>(i)); });
+  for (std::size_t i = p.steps.size(); i-- > 0;) {
+    attempt([&](Program& q, std::vector<Call>&) { q.steps[i].row = q.steps[i].wrap = Step::kNone; });
+    if (p.steps[i].wrap != Step::kNone) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].wrap = Step::kNone; });
+    if (p.steps[i].wrap != Step::kNone) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].row = Step::kNone; });
+    for (unsigned from : {0u, 2u})
+      if (p.steps[i].a >= Program::kPool) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].a = from; });
+  }
+  for (std::size_t i = p.results.size(); i-- > 0;)
+    attempt(
+        [&](Program& q, std::vector<Call>&) { q.results.erase(q.results.begin() + static_cast<std::ptrdiff_t>(i)); });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    attempt([&](Program&, std::vector<Call>& c) { c[i].sharing = Sharing::None; });
+    attempt([&](Program&, std::vector<Call>& c) { c[i].layout = Layout::Plain; });
+    attempt([&](Program&, std::vector<Call>& c) { c[i].tape = Tape::None; });
+    attempt([&](Program&, std::vector<Call>& c) { c[i].n = c[i].m = 2; });
+  }
+}
+
+}  // namespace reprise::pairs

@@ -1,0 +1,12 @@
+#include "tests/pairs/feature.h"
+
+namespace reprise::pairs {
+
+std::span<const Feature> features() {
+  static const Feature all[] = {kMath,         kViews,  kWrites,     kMetadata,      kDataSizes, kCond,
+                                kVariableRows, kTape,   kTapeInside, kCompiledWalks, kDTypes,    kBytes,
+                                kRandom,       kFrozen, kOperators,  kPatterns,      kThreads,   kErrors};
+  return all;
+}
+
+}  // namespace reprise::pairs

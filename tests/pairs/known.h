@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace reprise::pairs {
+
+/// A kind of failure that is known and not mended yet: counted, not failed. The list is meant to be empty.
+struct Known {
+  const char* name;
+  std::vector<const char*> program;  ///< all of these stand in the shrunk program's text
+  const char* difference;            ///< this stands in the difference; "" fits all
+};
+const Known* known_kind(const std::string& program, const std::string& difference);
+
+}  // namespace reprise::pairs
