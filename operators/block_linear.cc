@@ -44,7 +44,9 @@ void block_linear_shape(graph::RuleCtx& c) {
 
 graph::OpId block_linear_op() {
   static const graph::OpId id =
-      graph::register_op({.schema = "block_linear(Tensor input, Tensor weight, str format, str activations='float32') -> Tensor", .cls = graph::OpClass::Reference, .shape = block_linear_shape},
+      graph::register_op({.schema = "block_linear(Tensor input, Tensor weight, str format, str activations='float32') -> Tensor",
+                          .cls = graph::OpClass::Reference,
+                          .shape = block_linear_shape},
                          {kernels::reference_kernels().fact({kernels::host::block_linear_reference}), kernels::host_launches().fact(kernels::host::block_linear), operators::derivative(operators::derivatives::block_linear, autograd::in(1), autograd::of(0))});
   return id;
 }

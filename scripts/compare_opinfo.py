@@ -10,6 +10,7 @@ compiled, too, with its numbers as symbols, and served twice; with --gradients g
 database's error inputs must raise. Differences that are known stand in KNOWN, with their reasons. Prints
 `N samples, M agree, L listed, D differ` last; exit status 1 if any differs that is not listed.
 """
+
 import argparse
 import inspect
 import json
@@ -40,6 +41,7 @@ LARGEST_SAMPLE = 20000  # elements
 
 
 # ---- Reprise's functions and the names of their parameters, from the public headers
+
 
 def split(text):
     """Parts between the commas that stand in no bracket."""
@@ -85,7 +87,9 @@ def header_functions():
         if header.stem in ("compat", "tensor", "out"):
             continue
         text = re.sub(r"//[^\n]*", "", header.read_text())
-        for m in re.finditer(r"^(?:inline )?(?:Tensor\w*|Unique|bool|std::(?:vector|tuple|pair)<[^;=]*?>) ([a-z]\w*)\(", text, re.M):
+        for m in re.finditer(
+            r"^(?:inline )?(?:Tensor\w*|Unique|bool|std::(?:vector|tuple|pair)<[^;=]*?>) ([a-z]\w*)\(", text, re.M
+        ):
             parameters = []
             for p in split(inside(text, m.end())):
                 if "SourceLoc" in p:
@@ -95,10 +99,14 @@ def header_functions():
                 parameters.append((name[1] if name else "", declared, bool(has), default_of(default) if has else None))
             found[m[1]].append(parameters)
     self = ("self", "Tensor", False, None)
-    for name, kind in re.findall(r"^REPRISE_(?:SECOND_)?\w*?(UNARY|BINARY)\((\w+)", (headers / "elementwise_ops.inc").read_text(), re.M):
+    for name, kind in re.findall(
+        r"^REPRISE_(?:SECOND_)?\w*?(UNARY|BINARY)\((\w+)", (headers / "elementwise_ops.inc").read_text(), re.M
+    ):
         found[kind] = [[self] if name == "UNARY" else [self, ("other", "Operand", False, None)]]
     dims = [self, ("dim", "OptionalDims", True, None), ("keepdim", "bool", True, False)]
-    for with_dtype, name in re.findall(r"^REPRISE_REDUCTION(_AS)?\((\w+)", (headers / "reduction_ops.inc").read_text(), re.M):
+    for with_dtype, name in re.findall(
+        r"^REPRISE_REDUCTION(_AS)?\((\w+)", (headers / "reduction_ops.inc").read_text(), re.M
+    ):
         found[name] = [dims + ([("dtype", "DType", True, None)] if with_dtype else [])]
     return found
 
@@ -108,9 +116,36 @@ FUNCTIONS = header_functions()
 
 # ---- what PyTorch calls the arguments of a sample
 
-SYNONYMS = {"input": "self", "A": "self", "dims": "dim", "axis": "dim", "tensor": "self", "index": "indices", "indices": "index", "size": "sizes", "sizes": "size", "shape": "size",
-            "split_size_or_sections": "split_size", "normalized_shape": "normalized_shape", "tensors": "tensors", "vec2": "other", "end": "stop", "unbiased": "correction", "weights": "weight", "data": "self",
-            "values": "value", "value": "values", "mat2": "other", "tensor2": "other", "sorted_sequence": "self", "repeats": "repeats", "exponent": "other", "B": "other", "x": "self", "y": "other"}
+SYNONYMS = {
+    "input": "self",
+    "A": "self",
+    "dims": "dim",
+    "axis": "dim",
+    "tensor": "self",
+    "index": "indices",
+    "indices": "index",
+    "size": "sizes",
+    "sizes": "size",
+    "shape": "size",
+    "split_size_or_sections": "split_size",
+    "normalized_shape": "normalized_shape",
+    "tensors": "tensors",
+    "vec2": "other",
+    "end": "stop",
+    "unbiased": "correction",
+    "weights": "weight",
+    "data": "self",
+    "values": "value",
+    "value": "values",
+    "mat2": "other",
+    "tensor2": "other",
+    "sorted_sequence": "self",
+    "repeats": "repeats",
+    "exponent": "other",
+    "B": "other",
+    "x": "self",
+    "y": "other",
+}
 
 
 class NotBound(Exception):
@@ -135,21 +170,25 @@ def named(op, sample):
     function = op.op
     try:
         bound = inspect.signature(function).bind(*args, **sample.kwargs)
-        if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()):
+        if not any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in inspect.signature(function).parameters.values()
+        ):
             bound.apply_defaults()
             return dict(bound.arguments)
     except (ValueError, TypeError):
         pass
     for schema in torch._C._jit_get_schemas_for_operator("aten::" + torch_name(op)):
         names = [a.name for a in schema.arguments]
-        if "out" in names or any(a.kwarg_only for a in schema.arguments[:len(args)]) or len(args) > len(names):
+        if "out" in names or any(a.kwarg_only for a in schema.arguments[: len(args)]) or len(args) > len(names):
             continue
         if any(k not in names and SYNONYMS.get(k) not in names for k in sample.kwargs):
             continue
         values = {a.name: a.default_value for a in schema.arguments}
         given = dict(zip(names, args))
         given.update({k if k in names else SYNONYMS[k]: v for k, v in sample.kwargs.items()})
-        if all(fits(a, given[a.name]) for a in schema.arguments if a.name in given) and all(a.name in given or a.has_default_value() for a in schema.arguments):
+        if all(fits(a, given[a.name]) for a in schema.arguments if a.name in given) and all(
+            a.name in given or a.has_default_value() for a in schema.arguments
+        ):
             return {**values, **given}
     raise NotBound("no schema fits")
 
@@ -171,8 +210,22 @@ def fits(argument, value):
     return True
 
 
-NAMES = {"nn.functional.logsigmoid": "log_sigmoid", "linalg.inv": "inverse", "special.i1": "i1", "special.i1e": "i1e", "special.zeta": "zeta", "linalg.cholesky": "cholesky", "permute_copy": "permute",
-         "true_divide": "div", "trapz": "trapezoid", "clamp_min": "clamp_min", "linalg.cross": "cross", "pinverse": "pinv", "linalg.vecdot": "vecdot", "linalg.pinv": "pinv"}
+NAMES = {
+    "nn.functional.logsigmoid": "log_sigmoid",
+    "linalg.inv": "inverse",
+    "special.i1": "i1",
+    "special.i1e": "i1e",
+    "special.zeta": "zeta",
+    "linalg.cholesky": "cholesky",
+    "permute_copy": "permute",
+    "true_divide": "div",
+    "trapz": "trapezoid",
+    "clamp_min": "clamp_min",
+    "linalg.cross": "cross",
+    "pinverse": "pinv",
+    "linalg.vecdot": "vecdot",
+    "linalg.pinv": "pinv",
+}
 
 
 def function_of(op):
@@ -197,7 +250,14 @@ def bind(op, sample):
     for parameters in FUNCTIONS[name]:
         args, used = [], set()
         for i, (p, kind, has, default) in enumerate(parameters):
-            key = next((k for k in (p, SYNONYMS.get(p), next((k for k, v in SYNONYMS.items() if v == p and k in given), None)) if k in given), None)
+            key = next(
+                (
+                    k
+                    for k in (p, SYNONYMS.get(p), next((k for k, v in SYNONYMS.items() if v == p and k in given), None))
+                    if k in given
+                ),
+                None,
+            )
             if key is None and i == 0:
                 key = next(iter(given))
             if key is None or key in used:
@@ -209,7 +269,9 @@ def bind(op, sample):
             value = given[key]
             args.append(default if not is_given(value) and has else value)
         else:
-            left = [k for k, v in given.items() if k not in used and is_given(v) and v is not False and k not in IGNORED]
+            left = [
+                k for k, v in given.items() if k not in used and is_given(v) and v is not False and k not in IGNORED
+            ]
             defaults = {k: v for k, v in defaults_of(op, given).items()}
             left = [k for k in left if not (k in defaults and same_value(defaults[k], given[k]))]
             if not left:
@@ -219,12 +281,30 @@ def bind(op, sample):
     raise NotBound(f"parameters of {name} are others: {list(given)} for {[[p[0] for p in o] for o in FUNCTIONS[name]]}")
 
 
-IGNORED = {"layout", "device", "pin_memory", "memory_format", "requires_grad", "size_average", "reduce_", "inplace", "out", "generator", "non_blocking", "_stacklevel", "stable"}
+IGNORED = {
+    "layout",
+    "device",
+    "pin_memory",
+    "memory_format",
+    "requires_grad",
+    "size_average",
+    "reduce_",
+    "inplace",
+    "out",
+    "generator",
+    "non_blocking",
+    "_stacklevel",
+    "stable",
+}
 
 
 def defaults_of(op, given):
     try:
-        return {p.name: p.default for p in inspect.signature(op.op).parameters.values() if p.default is not inspect.Parameter.empty}
+        return {
+            p.name: p.default
+            for p in inspect.signature(op.op).parameters.values()
+            if p.default is not inspect.Parameter.empty
+        }
     except (ValueError, TypeError):
         for schema in torch._C._jit_get_schemas_for_operator("aten::" + torch_name(op)):
             if [a.name for a in schema.arguments] == list(given):
@@ -238,11 +318,13 @@ def same_value(a, b):
 
 def reduction(name, whole):
     """Of functions with a form for all elements and one for a dimension, under two names."""
+
     def make(given, sample):
         self = given.get("self", given.get("input"))
         if "dim" in given and given["dim"] is not None:
             return name, [self, given["dim"], given.get("keepdim", False)]
         return whole, [self]
+
     return make
 
 
@@ -254,6 +336,7 @@ def max_or_min(name):
         if given.get("dim") is not None:
             return name + "_dim", [self, given["dim"], given.get("keepdim", False)]
         return "a" + name, [self]
+
     return make
 
 
@@ -263,23 +346,29 @@ def variance(name):
         if "unbiased" in given:
             correction = 1 if given["unbiased"] else 0
         return name, [self, given.get("dim"), 1 if correction is None else correction, given.get("keepdim", False)]
+
     return make
 
 
 def listed(name):
     """Of a function of a list of tensors."""
-    return lambda given, sample: (name, [list(sample.input) if isinstance(sample.input, (list, tuple)) else [sample.input, *sample.args]])
+    return lambda given, sample: (
+        name,
+        [list(sample.input) if isinstance(sample.input, (list, tuple)) else [sample.input, *sample.args]],
+    )
 
 
 def positional(name, *keys, **defaults):
     """The sample's own arguments in order, then keywords."""
+
     def make(given, sample):
         args = [sample.input, *sample.args]
-        for k in keys[len(args):]:
+        for k in keys[len(args) :]:
             args.append(sample.kwargs.get(k, defaults.get(k)))
         if unknown := set(sample.kwargs) - set(keys) - IGNORED:
             raise NotBound(f"parameters of {name}: {unknown}")
         return name, args
+
     return make
 
 
@@ -288,6 +377,7 @@ def only(make, condition):
         if not condition(sample):
             raise NotBound("a form that has no function here")
         return make(given, sample)
+
     return checked
 
 
@@ -311,7 +401,16 @@ def padded(given, sample):
 
 
 def batch_normed(given, sample):
-    return "batch_norm", [given["input"], given["weight"], given["bias"], given["running_mean"], given["running_var"], given["training"], given["momentum"], given["eps"]]
+    return "batch_norm", [
+        given["input"],
+        given["weight"],
+        given["bias"],
+        given["running_mean"],
+        given["running_var"],
+        given["training"],
+        given["momentum"],
+        given["eps"],
+    ]
 
 
 def tensordot(given, sample):
@@ -321,34 +420,129 @@ def tensordot(given, sample):
     raise NotBound("tensordot by a number of dimensions")
 
 
-SPECIAL = {"median": reduction("median", "median_all"), "nanmedian": reduction("nanmedian", "nanmedian_all"), "max": max_or_min("max"), "min": max_or_min("min"),
-           "var": variance("var"), "std": variance("std"), "var_mean": variance("var_mean"), "std_mean": variance("std_mean"),
-           "index_put": lambda g, s: ("index_put", [s.input, list(s.args[0]), *s.args[1:], s.kwargs.get("accumulate", False)][:4]),
-           "trapezoid": lambda g, s: ("trapezoid_at" if isinstance(g.get("x"), torch.Tensor) else "trapezoid", [g["y"], g.get("x", g.get("dx", 1)), g.get("dim", -1)]),
-           "block_diag": listed("block_diag"), "broadcast_tensors": listed("broadcast_tensors"), "cartesian_prod": listed("cartesian_prod"),
-           "dot": positional("dot", "self", "other"), "einsum": lambda g, s: ("einsum", [s.args[0], list(s.input)]), "repeat": positional("repeat", "self", "repeats"),
-           "hsplit": only(positional("hsplit", "self", "sections"), int_at(0)), "vsplit": only(positional("vsplit", "self", "sections"), int_at(0)),
-           "tensor_split": lambda g, s: ("tensor_split" if int_at(0)(s) else "tensor_split_at", [s.input, list(s.args[0]) if isinstance(s.args[0], (list, tuple)) else s.args[0], s.kwargs.get("dim", s.args[1] if len(s.args) > 1 else 0)]),
-           "narrow": only(positional("narrow", "self", "dim", "start", "length"), int_at(1)), "split": lambda g, s: ("split_with_sizes" if isinstance(s.args[0], (list, tuple)) else "split", [s.input, *s.args, *s.kwargs.values()]),
-           "movedim": only(positional("movedim", "self", "source", "destination"), int_at(0)), "zeta": positional("zeta", "x", "q"),
-           "polygamma": lambda g, s: ("polygamma", [s.args[0], s.input]), "scatter": scattered, "pad": padded, "batch_norm": batch_normed, "tensordot": tensordot,
-           "clone": positional("clone", "self"), "contiguous": positional("contiguous", "self"), "t": positional("t", "self"), "view": only(positional("view", "self", "size"), lambda s: isinstance(s.args[0], (tuple, list))),
-           "expand_as": positional("expand_as", "self", "other"), "ravel": positional("ravel", "self"), "nonzero": positional("nonzero", "self"),
-           "meshgrid": lambda g, s: ("meshgrid", [list(s.input) if isinstance(s.input, (list, tuple)) else [s.input, *s.args], s.kwargs.get("indexing", "ij")]),
-           "where": lambda g, s: ("where", [s.args[0], s.input, s.args[1]]),
-           "round": only(positional("round", "self"), lambda s: not s.kwargs.get("decimals")),
-           "interpolate": lambda g, s: ("interpolate", [g["input"], g["size"], [g["scale_factor"]] * (g["input"].dim() - 2) if isinstance(g["scale_factor"], float) else g["scale_factor"] or [], g["mode"],
-                                                        g["align_corners"], bool(g["recompute_scale_factor"]), g["antialias"]]),
-           **{f"max_pool{n}d": (lambda n: lambda g, s: (f"max_pool{n}d_with_indices" if s.kwargs.get("return_indices") else f"max_pool{n}d",
-                                                        [s.input, s.kwargs["kernel_size"], s.kwargs.get("stride") or [], s.kwargs.get("padding", 0), s.kwargs.get("dilation", 1), s.kwargs.get("ceil_mode", False)]))(n) for n in (1, 2, 3)},
-           **{f"adaptive_{kind}_pool{n}d": (lambda n, kind: only(lambda g, s: (f"adaptive_{kind}_pool{n}d", [s.input, s.args[0]]),
-                                                                 lambda s: not s.kwargs.get("return_indices") and (isinstance(s.args[0], int) or None not in s.args[0])))(n, kind) for n in (1, 2, 3) for kind in ("avg", "max")},
-           "embedding": only(lambda g, s: ("embedding", [g["weight"], g["input"]]), lambda s: s.kwargs.get("max_norm") is None)}
+SPECIAL = {
+    "median": reduction("median", "median_all"),
+    "nanmedian": reduction("nanmedian", "nanmedian_all"),
+    "max": max_or_min("max"),
+    "min": max_or_min("min"),
+    "var": variance("var"),
+    "std": variance("std"),
+    "var_mean": variance("var_mean"),
+    "std_mean": variance("std_mean"),
+    "index_put": lambda g, s: (
+        "index_put",
+        [s.input, list(s.args[0]), *s.args[1:], s.kwargs.get("accumulate", False)][:4],
+    ),
+    "trapezoid": lambda g, s: (
+        "trapezoid_at" if isinstance(g.get("x"), torch.Tensor) else "trapezoid",
+        [g["y"], g.get("x", g.get("dx", 1)), g.get("dim", -1)],
+    ),
+    "block_diag": listed("block_diag"),
+    "broadcast_tensors": listed("broadcast_tensors"),
+    "cartesian_prod": listed("cartesian_prod"),
+    "dot": positional("dot", "self", "other"),
+    "einsum": lambda g, s: ("einsum", [s.args[0], list(s.input)]),
+    "repeat": positional("repeat", "self", "repeats"),
+    "hsplit": only(positional("hsplit", "self", "sections"), int_at(0)),
+    "vsplit": only(positional("vsplit", "self", "sections"), int_at(0)),
+    "tensor_split": lambda g, s: (
+        "tensor_split" if int_at(0)(s) else "tensor_split_at",
+        [
+            s.input,
+            list(s.args[0]) if isinstance(s.args[0], (list, tuple)) else s.args[0],
+            s.kwargs.get("dim", s.args[1] if len(s.args) > 1 else 0),
+        ],
+    ),
+    "narrow": only(positional("narrow", "self", "dim", "start", "length"), int_at(1)),
+    "split": lambda g, s: (
+        "split_with_sizes" if isinstance(s.args[0], (list, tuple)) else "split",
+        [s.input, *s.args, *s.kwargs.values()],
+    ),
+    "movedim": only(positional("movedim", "self", "source", "destination"), int_at(0)),
+    "zeta": positional("zeta", "x", "q"),
+    "polygamma": lambda g, s: ("polygamma", [s.args[0], s.input]),
+    "scatter": scattered,
+    "pad": padded,
+    "batch_norm": batch_normed,
+    "tensordot": tensordot,
+    "clone": positional("clone", "self"),
+    "contiguous": positional("contiguous", "self"),
+    "t": positional("t", "self"),
+    "view": only(positional("view", "self", "size"), lambda s: isinstance(s.args[0], (tuple, list))),
+    "expand_as": positional("expand_as", "self", "other"),
+    "ravel": positional("ravel", "self"),
+    "nonzero": positional("nonzero", "self"),
+    "meshgrid": lambda g, s: (
+        "meshgrid",
+        [list(s.input) if isinstance(s.input, (list, tuple)) else [s.input, *s.args], s.kwargs.get("indexing", "ij")],
+    ),
+    "where": lambda g, s: ("where", [s.args[0], s.input, s.args[1]]),
+    "round": only(positional("round", "self"), lambda s: not s.kwargs.get("decimals")),
+    "interpolate": lambda g, s: (
+        "interpolate",
+        [
+            g["input"],
+            g["size"],
+            (
+                [g["scale_factor"]] * (g["input"].dim() - 2)
+                if isinstance(g["scale_factor"], float)
+                else g["scale_factor"] or []
+            ),
+            g["mode"],
+            g["align_corners"],
+            bool(g["recompute_scale_factor"]),
+            g["antialias"],
+        ],
+    ),
+    **{
+        f"max_pool{n}d": (
+            lambda n: lambda g, s: (
+                f"max_pool{n}d_with_indices" if s.kwargs.get("return_indices") else f"max_pool{n}d",
+                [
+                    s.input,
+                    s.kwargs["kernel_size"],
+                    s.kwargs.get("stride") or [],
+                    s.kwargs.get("padding", 0),
+                    s.kwargs.get("dilation", 1),
+                    s.kwargs.get("ceil_mode", False),
+                ],
+            )
+        )(n)
+        for n in (1, 2, 3)
+    },
+    **{
+        f"adaptive_{kind}_pool{n}d": (
+            lambda n, kind: only(
+                lambda g, s: (f"adaptive_{kind}_pool{n}d", [s.input, s.args[0]]),
+                lambda s: not s.kwargs.get("return_indices") and (isinstance(s.args[0], int) or None not in s.args[0]),
+            )
+        )(n, kind)
+        for n in (1, 2, 3)
+        for kind in ("avg", "max")
+    },
+    "embedding": only(
+        lambda g, s: ("embedding", [g["weight"], g["input"]]), lambda s: s.kwargs.get("max_norm") is None
+    ),
+}
 
 # what these are called with differs from PyTorch by design, or is another function
-ELSEWHERE = {"fft.fft": "complex numbers are pairs", "fft.fft2": "the same", "fft.fftn": "the same", "fft.ifft": "the same", "fft.ifft2": "the same", "fft.ifftn": "the same", "fft.irfft": "the same",
-             "fft.irfft2": "the same", "fft.irfftn": "the same", "nn.functional.ctc_loss": "lengths are tensors", "linalg.vander": "another order", "nn.functional.unfold": "im2col",
-             "permute_copy": "no copies of views", "empty": "no values", "nn.functional.instance_norm": "another order"}
+ELSEWHERE = {
+    "fft.fft": "complex numbers are pairs",
+    "fft.fft2": "the same",
+    "fft.fftn": "the same",
+    "fft.ifft": "the same",
+    "fft.ifft2": "the same",
+    "fft.ifftn": "the same",
+    "fft.irfft": "the same",
+    "fft.irfft2": "the same",
+    "fft.irfftn": "the same",
+    "nn.functional.ctc_loss": "lengths are tensors",
+    "linalg.vander": "another order",
+    "nn.functional.unfold": "im2col",
+    "permute_copy": "no copies of views",
+    "empty": "no values",
+    "nn.functional.instance_norm": "another order",
+}
 
 # operator -> [(regex of the difference, reason)]
 TIES = "which of equal elements is the one"
@@ -362,6 +556,7 @@ KNOWN = {
 
 
 # ---- the evaluator
+
 
 def number(v):
     if isinstance(v, float):
@@ -401,7 +596,9 @@ class Evaluator:
 
     def __call__(self, request):
         if self.process is None:
-            self.process = subprocess.Popen([self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            self.process = subprocess.Popen(
+                [self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
@@ -432,7 +629,11 @@ def difference(got, want, ulps):
         return f"dtype {got['t']} for {dtype}"
     if got["s"] != list(want.shape):
         return f"sizes {got['s']} for {list(want.shape)}"
-    values = torch.tensor([float(v) for v in got["d"]], dtype=torch.float64) if want.dtype.is_floating_point else torch.tensor([int(v) for v in got["d"]], dtype=torch.int64)
+    values = (
+        torch.tensor([float(v) for v in got["d"]], dtype=torch.float64)
+        if want.dtype.is_floating_point
+        else torch.tensor([int(v) for v in got["d"]], dtype=torch.int64)
+    )
     expected = want.detach().reshape(-1).to(values.dtype)
     if not want.dtype.is_floating_point:
         close = values == expected
@@ -466,7 +667,11 @@ def gradients(results, leaves):
 
 def shared(results, given):
     where = [t.untyped_storage().data_ptr() for t in given]
-    return [next((i for i, p in enumerate(where) if r.numel() and p == r.untyped_storage().data_ptr()), -1) for r in results if isinstance(r, torch.Tensor)]
+    return [
+        next((i for i, p in enumerate(where) if r.numel() and p == r.untyped_storage().data_ptr()), -1)
+        for r in results
+        if isinstance(r, torch.Tensor)
+    ]
 
 
 def with_gradients(v):
@@ -500,11 +705,15 @@ class Comparison:
 
     def right_in_double(self, op, sample, request, kind, i):
         """Of 16-bit types, where each rounds: is Reprise as near to the result in double precision as PyTorch is?"""
+
         def wide(v):
             if isinstance(v, torch.Tensor):
                 return v.detach().double().requires_grad_(v.requires_grad) if v.dtype.is_floating_point else v
             return type(v)(wide(e) for e in v) if isinstance(v, (list, tuple)) and not hasattr(v, "_fields") else v
-        exact = type(sample)(wide(sample.input), args=wide(tuple(sample.args)), kwargs={k: wide(v) for k, v in sample.kwargs.items()})
+
+        exact = type(sample)(
+            wide(sample.input), args=wide(tuple(sample.args)), kwargs={k: wide(v) for k, v in sample.kwargs.items()}
+        )
         results = flat_results(op.op(exact.input, *exact.args, **exact.kwargs))
         if kind.endswith("g"):
             return gradients(results, [t for t in tensors_of(bind(op, exact)[1]) if t.dtype.is_floating_point])[i]
@@ -518,7 +727,9 @@ class Comparison:
                 exact = self.right_in_double(op, sample, request, kind, i)
                 ours = torch.tensor([float(v) for v in got["d"]], dtype=torch.float64)
                 exact = exact.detach().double().reshape(-1)
-                bound = torch.maximum((want.detach().double().reshape(-1) - exact).abs(), ulps * ULP[dtype] * exact.abs().clamp(min=1e-2))
+                bound = torch.maximum(
+                    (want.detach().double().reshape(-1) - exact).abs(), ulps * ULP[dtype] * exact.abs().clamp(min=1e-2)
+                )
                 if (((ours - exact).abs() <= bound) | (ours == exact) | (ours.isnan() & exact.isnan())).all():
                     return None
             except Exception:
@@ -560,14 +771,26 @@ class Comparison:
                 self.differ(op, dtype, kind, f"{len(answer[kind])} results for {len(tensors)}", request)
                 continue
             for i, (got, want) in enumerate(zip(answer[kind], tensors)):
-                text = difference(got, want, ulps) if not isinstance(want, torch.Tensor) else self.off(op, dtype, sample, request, kind, i, got, want, ulps)
+                text = (
+                    difference(got, want, ulps)
+                    if not isinstance(want, torch.Tensor)
+                    else self.off(op, dtype, sample, request, kind, i, got, want, ulps)
+                )
                 if text:
                     self.differ(op, dtype, kind, text, request)
                     break
         given = tensors_of(args)
         views = shared(results, given)
         for kind in ("v", "compiled_v"):
-            if kind in answer and len(answer[kind]) == len(views) and [g if r.numel() else -1 for g, r in zip(answer[kind], (r for r in results if isinstance(r, torch.Tensor)))] != views:
+            if (
+                kind in answer
+                and len(answer[kind]) == len(views)
+                and [
+                    g if r.numel() else -1
+                    for g, r in zip(answer[kind], (r for r in results if isinstance(r, torch.Tensor)))
+                ]
+                != views
+            ):
                 self.differ(op, dtype, kind, f"shares storage with arguments {answer[kind]} for {views}", request)
         if wants:
             try:
@@ -582,7 +805,11 @@ class Comparison:
                         continue
                     if want is None or got is None:  # zeros and no gradient mean the same
                         whole = want if got is None else torch.tensor([float(v) for v in got["d"]])
-                        text = None if not whole.count_nonzero() else f"{'none' if got is None else 'some'} for {'none' if want is None else 'some'}"
+                        text = (
+                            None
+                            if not whole.count_nonzero()
+                            else f"{'none' if got is None else 'some'} for {'none' if want is None else 'some'}"
+                        )
                     else:
                         text = self.off(op, dtype, sample, request, kind, i, got, want, ulps * 4)
                     if text:
@@ -646,7 +873,9 @@ def main():
     for (name, why), n in comparison.eager.most_common():
         print(f"eager: {name}, {n} times: {why}")
     c = comparison.count
-    print(f"{c['samples']} samples, {c['agree']} agree, {c['listed']} listed, {c['differ']} differ ({c['not bound']} samples have no function here)")
+    print(
+        f"{c['samples']} samples, {c['agree']} agree, {c['listed']} listed, {c['differ']} differ ({c['not bound']} samples have no function here)"
+    )
     return 1 if c["differ"] else 0
 
 

@@ -1,11 +1,13 @@
 // Evaluates calls that are told on standard input, for scripts/compare_torch.py: a line of JSON for each, a line of JSON as its answer.
 //
-//   {"f": "add", "a": [{"t": "float32", "s": [2], "d": [1, "nan"]}, 2, 1]}           a strided tensor has its storage in "d", strides in "k", offset in "o"
-//   {"r": [{"t": "float32", "s": [2], "d": [3, "nan"]}]}     or     {"e": "ShapeMismatch", "m": "add: ..."}
+//   {"f": "add", "a": [{"t": "float32", "s": [2], "d": [1, "nan"]}, 2, 1]}
+//   {"r": [{"t": "float32", "s": [2], "d": [3, "nan"]}], "v": [-1]}     or     {"e": "ShapeMismatch", "m": "add: ..."}
 //
-// The answer's "v" tells for each result which of the tensors it shares its storage with. With "c": true the call is compiled, too, with tensors and numbers as
-// arguments; "traced" and "replayed" are the results of its first and second call, "compiled_v" and "compiled_g" what "v" and "g" are of the eager call, "eager" why it was
-// served eagerly. With "g": true the answer has "g", too: gradients of the results by the floating tensors among the arguments, in order.
+// A strided tensor has its storage in "d", its strides in "k", its offset in "o". "v" says for each result which of the
+// tensors it shares its storage with. With "g": true the answer has "g", too: gradients of the results by the floating
+// tensors among the arguments, in order. With "c": true the call is compiled, too, with tensors and numbers as
+// arguments: "traced" and "replayed" are the results of its first and second call, "compiled_v" and "compiled_g" are
+// as "v" and "g", and "eager" is why it was served eagerly.
 //
 // Arguments are those of the public function in order: tensors are objects, numbers that JSON has not ("nan", "inf", "-inf", "-0") are texts, what is left out is null.
 #include <cmath>
@@ -30,7 +32,9 @@ double number_from(const Json& j) {
 
 Scalar scalar_from(const Json& j) {
   if (j.is_boolean()) return j.get<bool>();
-  if (!supply->replay) supply->numbers.push_back(j.is_number_integer() ? Scalar(j.get<std::int64_t>()) : Scalar(number_from(j)));
+  if (!supply->replay) {
+    supply->numbers.push_back(j.is_number_integer() ? Scalar(j.get<std::int64_t>()) : Scalar(number_from(j)));
+  }
   return supply->numbers.at(supply->next_number++);
 }
 

@@ -21,8 +21,8 @@ struct Followed {
 };
 inline Followed* followed = nullptr;
 
-/// The tensors and numbers of a call, in the order in which they are read from its text. A second reading can be given others in their place: the
-/// arguments of a compiled function.
+/// The tensors and numbers of a call, in the order in which they are read from its text. A second reading can be given
+/// others in their place: the arguments of a compiled function.
 struct Supply {
   std::vector<Tensor> tensors;
   std::vector<Scalar> numbers;

@@ -18,7 +18,8 @@ void add_basic(Calls& calls) {
   REPRISE_CALL(add) REPRISE_CALL(sub) REPRISE_CALL(div) REPRISE_CALL(fmax) REPRISE_CALL(fmin) REPRISE_CALL(logaddexp) REPRISE_CALL(logaddexp2) REPRISE_CALL(xlogy) REPRISE_CALL(heaviside)
   REPRISE_CALL(lerp) REPRISE_CALL(addcmul) REPRISE_CALL(addcdiv) REPRISE_CALL(isposinf) REPRISE_CALL(isneginf) REPRISE_CALL(signbit) REPRISE_CALL(isclose) REPRISE_CALL(logit) REPRISE_CALL(deg2rad)
   REPRISE_CALL(rad2deg) REPRISE_CALL(nan_to_num) REPRISE_CALL(leaky_relu) REPRISE_CALL(elu) REPRISE_CALL(celu) REPRISE_CALL(gelu) REPRISE_CALL(softplus) REPRISE_CALL(hardtanh) REPRISE_CALL(threshold)
-  REPRISE_CALL(hardshrink) REPRISE_CALL(softshrink) REPRISE_CALL(tanhshrink) REPRISE_CALL(prelu) REPRISE_CALL(glu) REPRISE_CALL(where) REPRISE_CALL(clamp) REPRISE_CALL(clamp_min) REPRISE_CALL(clamp_max) REPRISE_CALL(masked_fill)
+  REPRISE_CALL(hardshrink) REPRISE_CALL(softshrink) REPRISE_CALL(tanhshrink) REPRISE_CALL(prelu) REPRISE_CALL(glu) REPRISE_CALL(where) REPRISE_CALL(clamp)
+  REPRISE_CALL(clamp_min) REPRISE_CALL(clamp_max) REPRISE_CALL(masked_fill)
   REPRISE_CALL(logsumexp) REPRISE_CALL(norm) REPRISE_CALL(argmax) REPRISE_CALL(argmin) REPRISE_CALL(cumsum) REPRISE_CALL(softmax) REPRISE_CALL(log_softmax)
   calls["pow"] = call_of<Tensor, const Operand&, const Operand&, SourceLoc>(&reprise::pow);
   calls["to"] = call_of<Tensor, const Tensor&, DType, SourceLoc>(&reprise::to);

@@ -19,6 +19,10 @@ struct How {
   bool exclude_outside = false, antialias = false;
 };
 
+/// The specification of set 10 leaves open which element is nearest; as ONNX Runtime: the one before, where it shrinks
+/// the one after.
+constexpr const char* kOfSet10 = "set 10";
+
 /// Places of the new elements among the old ones: float32 [to].
 Tensor coordinates(Call& c, const Along& a, const How& how) {
   const Tensor x = arange(a.to, {.dtype = kFloat32});
@@ -59,8 +63,9 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
   if (how.mode == "nearest") {
     const Tensor place = how.nearest == "round_prefer_floor" ? ceil(at - 0.5)
                          : how.nearest == "round_prefer_ceil" ? floor(at + 0.5)
-                         : how.nearest == "floor"             ? floor(at)
-                                                              : ceil(at);
+                         : how.nearest == "floor" || (how.nearest == kOfSet10 && bool(a.scale >= 1.0))
+                             ? floor(at)
+                             : ceil(at);
     made = index_select(x, d, clamp(place.to(kInt64), 0, last));
   } else {
     const bool linear = how.mode == "linear";
@@ -158,7 +163,7 @@ void resize(Call& c) {
   How how{.mode = c.s("mode", "nearest"), .coordinates = c.s("coordinate_transformation_mode", "half_pixel"), .nearest = c.s("nearest_mode", "round_prefer_floor"), .cubic = c.f("cubic_coeff_a", -0.75),
           .extrapolation = c.f("extrapolation_value", 0), .exclude_outside = c.i("exclude_outside", 0) != 0, .antialias = c.i("antialias", 0) != 0};
   if (c.version() < 11) {
-    how.coordinates = "asymmetric", how.nearest = "floor";
+    how.coordinates = "asymmetric", how.nearest = kOfSet10;
     return resize_to(c, c.x(0), floats_of(c, 1), {}, {}, how);
   }
   const std::vector<Scalar> scales = floats_of(c, 2);

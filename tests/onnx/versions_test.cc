@@ -88,6 +88,14 @@ TEST(OnnxVersions, AveragesCountPadsAndNothingBehindThem) {
   }
 }
 
+// Set 10 leaves open which element is nearest: the one before, where it shrinks the one after, as in ONNX Runtime.
+TEST(OnnxVersions, NearestOfSet10) {
+  const Tensor x = arange(5, {.dtype = kFloat32}).view({1, 1, 5});
+  const auto by = [](float scale) { return std::vector<file::Message>{file::floats("c0", {3}, {1, 1, scale})}; };
+  agrees({"Resize", 10, {}, x, row({0, 2, 4}).view({1, 1, 3}), by(0.6f)});
+  agrees({"Resize", 10, {}, x, row({0, 0, 1, 2, 2, 3, 4}).view({1, 1, 7}), by(1.5f)});
+}
+
 TEST(OnnxVersions, ActivationsTakeTheirParametersInOrder) {
   const auto names = [](const std::vector<std::string>& all) {
     file::Message m = file::Message().text(1, "activations");
