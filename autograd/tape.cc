@@ -129,11 +129,22 @@ class Tape final : public graph::Interpreter {
     const State* s = state_of(self);
     const bool on = s && s->requires_grad() && gradients_are_on();
     if (!s || (!on && !s->view)) return graph::forward_metadata(c);
+    // A view is followed whether or not something wants a gradient; what nobody wants one of may change as it likes.
+    const bool wanted = on || s->view->base.requires_grad();
     const std::string name = std::string(c.op.name()) + "_";
-    if (graph::view_facts_of(c.op.id).of == graph::ViewOf::Source || graph::is_view_of_storage(c.op.id))
+    const bool takes_memory = graph::view_facts_of(c.op.id).of == graph::ViewOf::Source;
+    if (!wanted && (takes_memory || graph::is_view_of_storage(c.op.id))) {
+      graph::forward_metadata(c);
+      if (TraceTape* trace = TraceTape::current()) trace->note(self);
+      State& now = *state_of(self);
+      now.view = nullptr;
+      now.unfollowed = !takes_memory;
+      return;
+    }
+    if (takes_memory || graph::is_view_of_storage(c.op.id))
       fail(ErrorCode::InvalidArgument, name.c_str(), c.loc, "of a tensor on the tape: its memory would be another's; detach() it, or call it where gradients are off (NoGradScope) on one that is no view");
     if (on && is_leaf(self)) fail(ErrorCode::InvalidArgument, name.c_str(), c.loc, "of a leaf that wants a gradient, which would have other sizes then");
-    if (self.impl()->trace) bail(Bail::changes_tape, name.c_str(), c.loc);
+    if (wanted && self.impl()->trace) bail(Bail::changes_tape, name.c_str(), c.loc);
     std::shared_ptr<const Call> call;
     Edge before;
     {
@@ -146,7 +157,7 @@ class Tape final : public graph::Interpreter {
     State& now = *state_of(self);
     if (TraceTape* trace = TraceTape::current()) trace->note(self);
     if (now.view) now.view->steps.push_back(call);
-    count_write(*self.impl()->storage);  // who kept the handle kept other sizes
+    if (wanted) count_write(*self.impl()->storage);  // who kept the handle kept other sizes
     if (now.view) now.view->version = version_of(*self.impl());
     if (!before) return;
     auto node = std::make_shared<OpNode>(call);

@@ -525,9 +525,9 @@ GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;
   Program program =
       build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers, made);
-  GuardedProgram made{std::move(program), kept ? guards::GuardSet(*env, *kept) : guards::GuardSet(*env)};
+  GuardedProgram guarded{std::move(program), kept ? guards::GuardSet(*env, *kept) : guards::GuardSet(*env)};
   env->freeze();
-  return made;
+  return guarded;
 }
 
 }  // namespace reprise::runtime

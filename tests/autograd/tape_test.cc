@@ -22,6 +22,31 @@ std::string message_of(F&& f) {
   return "nothing was thrown";
 }
 
+// The tape follows views whether or not a gradient is wanted; where none is, metadata change as if there were no tape.
+TEST(Tape, MetadataOfViewsThatWantNoGradient) {
+  Tensor w = leaf({1, 2});
+  (w * 2).sum().backward();  // from here on the process has a tape
+  const auto change = [](Tensor x) {
+    Tensor v = x.slice(0, 0, 2);
+    v.t_();
+    v.mul_(2.0);
+    Tensor u = x.select(0, 1);
+    u.as_strided_({2}, {1}, 0);
+    return v + u.sum();
+  };
+  Tensor a = arange(6, {.dtype = kFloat64}).view({2, 3}).clone(), b = a.clone();
+  const Tensor wanted = change(a);
+  auto compiled = compile(change);
+  EXPECT_EQ(values(compiled(b)), values(wanted));
+  EXPECT_EQ(values(b), values(a));
+  EXPECT_EQ(b.version(), a.version());
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0u) << compiled.stats().last_fallback_reason;
+  // What may be anything now is not written with a gradient.
+  Tensor u = a.select(0, 1);
+  u.resize_({1});
+  EXPECT_NE(message_of([&] { u.mul_(w.select(0, 0)); }), "nothing was thrown");
+}
+
 TEST(Tape, GradientsAddUpInLeaves) {
   Tensor x = leaf({1, 2, 3}), w = leaf({2, 2, 2});
   (x * w).exp().sum().backward();

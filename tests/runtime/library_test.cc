@@ -41,7 +41,7 @@ const Operator& rms_norm_out() {
   return op;
 }
 /// Two results of other sizes and dtypes; takes all kinds of arguments.
-const Operator& stats() {
+const Operator& stats_operator() {
   static const Operator op = lib().define({
       .schema = "stats(Tensor[] all, int[] dims, Scalar by=1, bool twice=False, ScalarType? dtype=None, str how=\"sum\", Tensor? extra=None, int shift=0) -> (Tensor, Tensor)",
       .shape = [](ShapeCall& c) {
@@ -85,8 +85,8 @@ TEST(Library, ArgumentsOfAllKinds) {
   const Tensor a = ones({3}), b = ones({2, 2});
   for (bool compiled : {false, true}) {
     auto body = [](Tensor x, Tensor y, Int shift) {
-      Operator::Results r = stats()(std::vector<Tensor>{x, y}, Ints{}, 2.5);
-      Operator::Results s = stats()(std::vector<Tensor>{x, y}, Ints{2, 3}, 1, true, kInt64, "more", x, shift);
+      Operator::Results r = stats_operator()(std::vector<Tensor>{x, y}, Ints{}, 2.5);
+      Operator::Results s = stats_operator()(std::vector<Tensor>{x, y}, Ints{2, 3}, 1, true, kInt64, "more", x, shift);
       return std::tuple(r[0], r[1], s[0], s[1]);
     };
     auto f = compile(body);
@@ -121,7 +121,7 @@ TEST(Library, MistakesOfCallsNameTheOperatorAndTheLine) {
   EXPECT_EQ(message([&] { rms_norm_out()(out, std::nullopt, w); }), "InvalidArgument testlib::rms_norm_out: 'x' is None" + schema + " (here)");
   EXPECT_EQ(message([&] { rms_norm_out()(out, x, ones({5})); }), "ShapeMismatch testlib::rms_norm_out: sizes 5 and 4 of columns of x and the weight (here)");
   EXPECT_EQ(message([&] { rms_norm_out()(out, x.to(kFloat64), w); }), "DTypeMismatch testlib::rms_norm_out: wants matrices of float32 (here)");
-  EXPECT_EQ(message([&] { Tensor t = stats()(std::vector<Tensor>{x}, Ints{}); }), "InvalidArgument testlib::stats: gives 2 results, and one is wanted");
+  EXPECT_EQ(message([&] { Tensor t = stats_operator()(std::vector<Tensor>{x}, Ints{}); }), "InvalidArgument testlib::stats: gives 2 results, and one is wanted");
   auto f = compile([&](Tensor o, Tensor a, Tensor b) { rms_norm_out()(o, a, b); });
   EXPECT_EQ(message([&] { f(out, x, ones({5})); }), "ShapeMismatch testlib::rms_norm_out: sizes 5 and 4 of columns of x and the weight (here)");
   EXPECT_TRUE(equal(out, zeros({2, 4})));
@@ -139,7 +139,7 @@ TEST(Library, MistakesOfRegistration) {
   EXPECT_EQ(define({.schema = "oops(Tensor x) -> Tensor", .cpu = kernel, .workspace = [](const std::vector<WorkspaceTensor>&) { return Int(1); }}),
             "InvalidArgument testlib::oops: says how much memory its kernel for a device works in, and has none");
   EXPECT_EQ(message([] { lib().find("oops"); }), "InvalidArgument Library: the library 'testlib' has no operator 'oops'") << "nothing half-registered";
-  stats();
+  stats_operator();
   EXPECT_EQ(lib().find("stats").name(), "testlib::stats");
   EXPECT_EQ(define({.schema = "stats(Tensor x) -> Tensor", .cpu = kernel}), "InvalidArgument testlib::stats: there is an operator of this name");
 }
