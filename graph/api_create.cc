@@ -29,7 +29,7 @@ struct DeviceName {
 void check_made(const Ints& sizes, DType dtype, const char* op, SourceLoc loc) {
   graph::checked_dtype(dtype, op, loc);
   for (Int s : sizes)
-    if (graph::answered(detail::compare_lt(s, 0, loc)))
+    if (graph::depends_on_data(s) ? graph::answered(detail::compare_lt(s, 0, loc)) : s.hint() < 0)
       fail(ErrorCode::InvalidArgument, op, loc, "negative size in ", graph::sizes_text(sizes));
   graph::check_sizes(sizes, item_size(dtype), op, loc);
 }

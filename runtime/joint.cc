@@ -103,10 +103,17 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
   auto add = [&](Joint::Output what, const Tensor& t, Edge e) {
     joint.outputs.push_back(what), roots.push_back(std::move(e)), of.push_back(t);
   };
+  // A tensor that the function makes a leaf is one for the caller, too: no replay does that.
+  auto check_leaf = [](const Tensor& t) {
+    const autograd::State* s = state_of(t);
+    if (s && s->wants && !s->from_outside)
+      bail(Bail::changes_tape, "requires_grad_", {}, "an argument or a result becomes a leaf that wants a gradient");
+  };
   // What inputs are afterwards.
   for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
     const Tensor& t = tracer.input(i);
     seen.push_back(t.impl());
+    check_leaf(t);
     const Edge e = autograd::edge_of(t);
     const Edge* before = tape.input_edge(i);
     if (!is_own(e) || (before && before->node == e.node)) continue;
@@ -146,12 +153,14 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
   std::vector<const TensorImpl*> bases;
   for (std::uint32_t i = 0; i < tracer.results().size(); ++i) {
     const Tensor& t = tracer.results()[i];
+    if (t.defined()) check_leaf(t);
     results_made.push_back(t.defined() ? made_on_tape(t) : graph::ViewMade::Followed);
     if (!t.defined() || std::find(seen.begin(), seen.end(), t.impl()) != seen.end()) continue;
     seen.push_back(t.impl());
     if (!autograd::is_differentiable(t.dtype())) continue;
     const Edge e = autograd::edge_of(t);
     const TensorImpl* base = base_on_tape(*t.impl());
+    if (base == t.impl() && !base->trace) continue;  // a captured tensor itself: what it is afterwards was asked above
     const bool of_input = !base->trace || std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(inputs),
                                                     base) != seen.begin() + static_cast<std::ptrdiff_t>(inputs);
     const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });

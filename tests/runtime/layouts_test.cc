@@ -262,8 +262,10 @@ TEST(Layouts, TransposedOperandsOfEveryDType) {
   struct Row {
     const char* name;
     std::function<Tensor(Tensor, Tensor)> body;
+    bool computes = true;  ///< no dtype that is for storage alone
   };
   const std::vector<Row> rows = {
+      {"copied", [](Tensor x, Tensor) { return x.t().contiguous(); }, false},
       {"tril", [](Tensor x, Tensor) { return x.t().tril(); }},
       {"where", [](Tensor x, Tensor y) { return where(arange(x.size(0)) > 3, x.t(), y.t()); }},
       {"of three dimensions",
@@ -276,6 +278,7 @@ TEST(Layouts, TransposedOperandsOfEveryDType) {
     for (DType t : {kUInt8, kInt8, kBool, kFloat8E4M3FN, kFloat8E5M2, kFloat16, kInt64, kFloat32, kFloat64}) {
       const bool small = item_size(t) == 1;
       for (const Row& row : rows) {
+        if (row.computes && (t == kFloat8E4M3FN || t == kFloat8E5M2)) continue;
         auto compiled = compile(row.body), meant = compile(row.body, {.mode = "interpret"});
         for (std::int64_t n : small ? std::vector<std::int64_t>{64, 17, 8, 7, 33} : std::vector<std::int64_t>{33, 16}) {
           SCOPED_TRACE(row.name + (" of " + std::string(dtype_name(t))) + ", " + std::to_string(n) + ", " + cpu);

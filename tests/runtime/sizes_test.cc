@@ -113,23 +113,24 @@ TEST(Sizes, ProductsOfTheCallsNumbersDoNotWrap) {
   }
 }
 
-// Values that passes remove are counted all the same: fused, sliced, asked for their number of elements alone.
+// What has too many elements and is asked for a few of them is never made: that is no error then. Numbers that count
+// them are.
 TEST(Sizes, ProductsOfValuesThatNothingMakesDoNotWrap) {
   struct Row {
     const char* name;
     std::function<Tensor(Int, Int)> body;
+    bool throws = true;
   };
   auto corner = [](const Tensor& t) { return t.slice(0, 0, 2).slice(1, 0, 2) + 1; };
   auto wide = [](Int n, Int m) { return ones({1, 1}).expand({n, m}); };
   const Row rows[] = {
-      {"zeros", [=](Int n, Int m) { return corner(zeros({n, m})); }},
-      {"zeros + 1", [=](Int n, Int m) { return corner(zeros({n, m}) + 1); }},
-      {"expand + 1", [=](Int n, Int m) { return corner(wide(n, m) + 1); }},
-      {"expand to float64", [=](Int n, Int m) { return corner(wide(n, m).to(kFloat64)); }},
-      {"rows * columns", [=](Int n, Int m) { return corner(wide(n, 1) * wide(1, m)); }},
-      {"numel", [=](Int n, Int m) { return full({2}, 1) + wide(n, m).numel(); }},
+      {"zeros", [=](Int n, Int m) { return corner(zeros({n, m})); }, false},
+      {"zeros + 1", [=](Int n, Int m) { return corner(zeros({n, m}) + 1); }, false},
+      {"expand + 1", [=](Int n, Int m) { return corner(wide(n, m) + 1); }, false},
+      {"expand to float64", [=](Int n, Int m) { return corner(wide(n, m).to(kFloat64)); }, false},
+      {"rows * columns", [=](Int n, Int m) { return corner(wide(n, 1) * wide(1, m)); }, false},
+      {"as_strided", [=](Int n, Int m) { return corner(ones({2}).as_strided({n, m}, {0, 0})); }, false},
       {"nbytes", [=](Int n, Int m) { return full({2}, 1) + wide(n, m).nbytes(); }},
-      {"as_strided", [=](Int n, Int m) { return corner(ones({2}).as_strided({n, m}, {0, 0})); }},
       {"of a product of sizes", [](Int n, Int m) { return zeros({n * m}).slice(0, 0, 2) + 1; }},
       {"of no elements", [=](Int n, Int m) { return ones({1, 1, 1}).expand({n, m, 1}).slice(2, 0, 0) + 1; }},
   };
@@ -139,10 +140,12 @@ TEST(Sizes, ProductsOfValuesThatNothingMakesDoNotWrap) {
   for (const Row& row : rows) {
     auto f = compile(row.body, {.name = row.name});
     EXPECT_EQ(f(3, 2).str(), row.body(3, 2).str()) << row.name;
+    if (!row.throws) EXPECT_EQ(f(k32, k32).str(), row.body(3, 2).str()) << row.name;
     for (auto [n, m] : sizes) {
       auto code = [](const std::string& error) { return error.substr(0, error.find(' ')); };
       const std::string eager = error_of([&] { row.body(n, m); }), compiled = error_of([&] { f(n, m); });
-      EXPECT_EQ(code(compiled), code(eager)) << row.name << " of " << n << ", " << m << ": " << eager << compiled;
+      EXPECT_EQ(code(compiled), row.throws ? code(eager) : "")
+          << row.name << " of " << n << ", " << m << ": " << eager << compiled;
       EXPECT_EQ(code(eager), n == 4 ? "" : "InvalidArgument") << row.name << " of " << n << ", " << m;
     }
   }
