@@ -446,7 +446,13 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
   outputs.tensors.resize(tensors);
   for (std::size_t i = numbers; i < outputs.ints.size(); ++i) node->numbers.push_back(outputs.ints[i]);
   outputs.ints.resize(numbers);
-  for (std::uint32_t i : g.joint.inputs) node->next.push_back(autograd::edge_of(Tensor::share(f.tensors[i])));
+  // The derivative is by what inputs were before the replay: a view of what that has written is not brought up to date,
+  // check_on_tape() has done so before.
+  for (std::uint32_t i : g.joint.inputs) {
+    const autograd::State* s = state_of(*f.tensors[i]);
+    const bool view = s && s->view && !s->wants;
+    node->next.push_back(view ? s->made_by : autograd::edge_of(Tensor::share(f.tensors[i])));
+  }
   std::vector<Tensor> made;
   for (const Joint::Output& o : g.joint.outputs) {
     if (o.of == Joint::Output::Of::Base) made.push_back(bases[static_cast<std::size_t>(views->base_of(o.index))]);

@@ -306,6 +306,32 @@ TEST(ViewsOnTheTape, AreThoseOfEagerCalls) {
 }
 
 // The tensors that a function captures are bases as arguments are.
+// A view that the call is given, and does not use, of a captured tensor that the call writes.
+TEST(ViewsOnTheTape, OfWhatACallWrites) {
+  for (const bool transposed : {false, true}) {
+    std::vector<std::vector<double>> gradients;
+    for (const int how : {0, 1, 1}) {
+      Tensor state;
+      const auto body = [&](Tensor x, Tensor) {
+        state.copy_(tanh(state * 2.0) + 0.5);
+        return x + 0;
+      };
+      auto compiled = compile(body);
+      Tensor w = arange(4, {.dtype = kFloat64}).requires_grad_();
+      state = w.reshape({2, 2}) * 1.5;
+      Tensor y = transposed ? state.t() : state.slice(0, 0, 1), x = ones({2});
+      how ? compiled(x, y) : body(x, y);
+      if (how) {
+        EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+      }
+      y.mul_(2.0);
+      ((state * 2.0).sum() + (y * 3.0).sum()).backward();
+      gradients.push_back(w.grad().to_vector<double>());
+      for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(gradients.back()[i], gradients[0][i], 1e-12) << transposed << how;
+    }
+  }
+}
+
 TEST(ViewsOnTheTape, OfCapturedTensors) {
   for (const bool leaf : {true, false}) {
     auto gradient = [&](bool compiled) {
