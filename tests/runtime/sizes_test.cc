@@ -139,7 +139,9 @@ TEST(Sizes, ProductsOfValuesThatNothingMakesDoNotWrap) {
   for (const Row& row : rows) {
     auto f = compile(row.body, {.name = row.name});
     EXPECT_EQ(f(3, 2).str(), row.body(3, 2).str()) << row.name;
-    if (!row.throws) EXPECT_EQ(f(k32, k32).str(), row.body(3, 2).str()) << row.name;
+    if (!row.throws) {
+      EXPECT_EQ(f(k32, k32).str(), row.body(3, 2).str()) << row.name;
+    }
     for (auto [n, m] : sizes) {
       auto code = [](const std::string& error) { return error.substr(0, error.find(' ')); };
       const std::string eager = error_of([&] { row.body(n, m); }), compiled = error_of([&] { f(n, m); });
