@@ -47,9 +47,6 @@ void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcep
   }
 }
 
-/// Whose replay has thrown: it stays as long as the call's outputs are there.
-thread_local const Specialization* t_failed = nullptr;
-
 /// Runs the function eagerly. What it throws leaves tensors and variables as they were.
 void run_or_undo(void (*function)(void*), void* ctx) {
   CheckInterpreter run(CheckInterpreter::Random::Own);

@@ -128,8 +128,6 @@ SYNONYMS = {
     "sizes": "size",
     "shape": "size",
     "split_size_or_sections": "split_size",
-    "normalized_shape": "normalized_shape",
-    "tensors": "tensors",
     "vec2": "other",
     "end": "stop",
     "unbiased": "correction",
@@ -140,7 +138,6 @@ SYNONYMS = {
     "mat2": "other",
     "tensor2": "other",
     "sorted_sequence": "self",
-    "repeats": "repeats",
     "exponent": "other",
     "B": "other",
     "x": "self",
@@ -703,7 +700,7 @@ class Comparison:
             shown = json.dumps(request)
             print(f"{op.name} {str(dtype)[6:]} {kind}: {text}\n    {shown[:600]}", flush=True)
 
-    def right_in_double(self, op, sample, request, kind, i):
+    def right_in_double(self, op, sample, kind, i):
         """Of 16-bit types, where each rounds: is Reprise as near to the result in double precision as PyTorch is?"""
 
         def wide(v):
@@ -719,12 +716,12 @@ class Comparison:
             return gradients(results, [t for t in tensors_of(bind(op, exact)[1]) if t.dtype.is_floating_point])[i]
         return results[i]
 
-    def off(self, op, dtype, sample, request, kind, i, got, want, ulps):
+    def off(self, op, dtype, sample, kind, i, got, want, ulps):
         """None, or what differs of one result or gradient."""
         text = difference(got, want, ulps)
         if text and dtype == torch.bfloat16 and not re.match("dtype|sizes", text):
             try:
-                exact = self.right_in_double(op, sample, request, kind, i)
+                exact = self.right_in_double(op, sample, kind, i)
                 ours = torch.tensor([float(v) for v in got["d"]], dtype=torch.float64)
                 exact = exact.detach().double().reshape(-1)
                 bound = torch.maximum(
@@ -774,7 +771,7 @@ class Comparison:
                 text = (
                     difference(got, want, ulps)
                     if not isinstance(want, torch.Tensor)
-                    else self.off(op, dtype, sample, request, kind, i, got, want, ulps)
+                    else self.off(op, dtype, sample, kind, i, got, want, ulps)
                 )
                 if text:
                     self.differ(op, dtype, kind, text, request)
@@ -811,7 +808,7 @@ class Comparison:
                             else f"{'none' if got is None else 'some'} for {'none' if want is None else 'some'}"
                         )
                     else:
-                        text = self.off(op, dtype, sample, request, kind, i, got, want, ulps * 4)
+                        text = self.off(op, dtype, sample, kind, i, got, want, ulps * 4)
                     if text:
                         self.differ(op, dtype, kind, f"of tensor {i}: {text}", request)
                         break
