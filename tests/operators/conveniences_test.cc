@@ -17,6 +17,7 @@ using Floats = std::vector<float>;
 Tensor floats(const Floats& v, const Ints& sizes) { return tensor_of(v, sizes).to(test_device()); }
 Floats values(const Tensor& t) { return t.to(Device::cpu()).to(kFloat32).to_vector<float>(); }
 Tensor whole(const Row& v, const Ints& sizes, DType t = kInt64) { return tensor_of(v, sizes).to(t).to(test_device()); }
+Tensor filled(const Ints& sizes, double v) { return full(sizes, v, {kFloat32, test_device()}); }
 /// 1, 2, 3, ...
 Tensor counted(const Ints& sizes, DType t = kInt64) {
   std::int64_t n = 1;
@@ -201,12 +202,12 @@ TEST(Conveniences, WhatAtenTakesToo) {
   EXPECT_EQ(error_of([] { round(counted({2}), 1); }).code(), ErrorCode::DTypeMismatch);
 
   const Tensor rows = counted({3, 4}, kFloat32), at = whole({0, 0}, {2}), pair = whole({0, 1, 1, 0}, {2, 2}),
-               twos = ones({2, 4}) * 2;
+               twos = filled({2, 4}, 1) * 2;
   expect_same({index_add(rows, 0, at, twos, 0.25)}, {index_add(rows, 0, at, twos * 0.25)}, 0, 0);
   EXPECT_EQ(index_add(rows.to(kInt32), 0, at, twos.to(kInt32), 3).dtype(), kInt32);
-  expect_same({scatter(rows, 0, pair, ones({2, 2}), "add"), scatter(rows, 0, pair, 3.0, "multiply"),
+  expect_same({scatter(rows, 0, pair, filled({2, 2}, 1), "add"), scatter(rows, 0, pair, 3.0, "multiply"),
                scatter(rows, 0, pair * 0, twos, "multiply")},
-              {scatter_add(rows, 0, pair, ones({2, 2})), scatter_reduce(rows, 0, pair, full({2, 2}, 3.0), "prod"),
+              {scatter_add(rows, 0, pair, filled({2, 2}, 1)), scatter_reduce(rows, 0, pair, filled({2, 2}, 3), "prod"),
                scatter_reduce(rows, 0, pair * 0, twos, "prod")},
               0, 0);
   EXPECT_EQ(error_of([&] { scatter(rows, 0, pair, 1.0, "sum"); }).code(), ErrorCode::InvalidArgument);
@@ -228,20 +229,22 @@ TEST(Conveniences, WhatAtenTakesToo) {
   EXPECT_EQ(error_of([&] { addbmm(s, a, b.slice(0, 0, 2)); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { addbmm(s, a, b.t()); }).op(), "t");
 
-  expect_same({tensordot(rows, ones({1, 2}), Ints{1}, Ints{0}), tensordot(ones({3, 1}), rows, Ints{1}, Ints{0})},
+  expect_same({tensordot(rows, filled({1, 2}, 1), Ints{1}, Ints{0}),
+               tensordot(filled({3, 1}, 1), rows, Ints{1}, Ints{0})},
               {rows.sum(1).unsqueeze(1).expand({3, 2}).clone(), rows.sum(0).expand({3, 4}).clone()}, 1e-6, 0);
-  EXPECT_EQ(error_of([&] { tensordot(rows, ones({2, 2}), Ints{1}, Ints{0}); }).code(), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(error_of([&] { tensordot(rows, filled({2, 2}, 1), Ints{1}, Ints{0}); }).code(), ErrorCode::ShapeMismatch);
   expect_same({take_along_dim(rows, whole({-1, 1, -4}, {3, 1}), 1)}, {floats({4, 6, 9}, {3, 1})}, 0, 0);
-  expect_same({cov(rows.slice(0, 0, 1)), corrcoef(rows.slice(0, 0, 1))}, {cov(rows.select(0, 0)), full({}, 1.0)}, 1e-6,
+  expect_same({cov(rows.slice(0, 0, 1)), corrcoef(rows.slice(0, 0, 1))}, {cov(rows.select(0, 0)), filled({}, 1)}, 1e-6,
               0);
-  expect_same({linear(rows, ones({4})), linear(rows.select(0, 0), ones({4}))}, {rows.sum(1), rows.select(0, 0).sum()},
-              0, 0);
+  expect_same({linear(rows, filled({4}, 1)), linear(rows.select(0, 0), filled({4}, 1))},
+              {rows.sum(1), rows.select(0, 0).sum()}, 0, 0);
   const Tensor mask = whole({1, 0, 1, 0}, {4}, kBool), source = counted({12}, kFloat32) + 100;
   expect_same(
-      {masked_scatter(rows, mask, source).slice(1, 0, 3), masked_scatter(rows.select(0, 0), ones({2, 4}) > 0, source)},
+      {masked_scatter(rows, mask, source).slice(1, 0, 3),
+       masked_scatter(rows.select(0, 0), filled({2, 4}, 1) > 0, source)},
       {floats({101, 2, 102, 103, 6, 104, 105, 10, 106}, {3, 3}), source.slice(0, 0, 8).view({2, 4})}, 0, 0);
   EXPECT_EQ(error_of([&] {
-              rows.select(0, 0).clone().masked_scatter_(ones({2, 4}) > 0, source);
+              rows.select(0, 0).clone().masked_scatter_(filled({2, 4}, 1) > 0, source);
             }).code(),
             ErrorCode::ShapeMismatch);
   EXPECT_EQ(values(linspace(0, 10, 4, {kInt64})), (Floats{0, 3, 6, 10}));
@@ -254,7 +257,7 @@ TEST(Conveniences, WhatAtenTakesToo) {
 TEST(Conveniences, WhatAtenTakesTooCompiles) {
   auto f = [](const std::vector<Tensor>& a) {
     const Tensor &x = a[0], &b = a[1];
-    const Tensor at = arange(3) % 2;
+    const Tensor at = arange(3, {kInt64, test_device()}) % 2;
     return std::vector<Tensor>{movedim(b, {0, 2}, {1, 0}),
                                round(x, 1),
                                index_add(x, 0, at, x, 0.5),
@@ -263,8 +266,8 @@ TEST(Conveniences, WhatAtenTakesTooCompiles) {
                                polar(x, x),
                                addbmm(x, b, b, 0.5, 2),
                                take_along_dim(x, at.unsqueeze(1) - 2, 0),
-                               tensordot(x, ones({1, 2}), Ints{1}, Ints{0}),
-                               linear(x, ones({3})),
+                               tensordot(x, filled({1, 2}, 1), Ints{1}, Ints{0}),
+                               linear(x, filled({3}, 1)),
                                ravel(x.t())};
   };
   expect_compiled(f,
