@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/counters.h"
@@ -32,10 +33,11 @@ namespace {
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 constexpr std::size_t kIrLine = 3900;  // characters of one comment line of bitcode
 
-/// exactly: with what later architectures do not have.
-llvm::TargetMachine& machine(int sm, bool exactly = false) {
-  auto& machines = thread_object<std::map<std::pair<int, bool>, std::unique_ptr<llvm::TargetMachine>>>();
-  std::unique_ptr<llvm::TargetMachine>& tm = machines[{sm, exactly}];
+/// exactly: with what later architectures do not have. quickly: of a text that only the simulator sees, which runs the
+/// bitcode and reads no more than the parameters in it.
+llvm::TargetMachine& machine(int sm, bool quickly, bool exactly = false) {
+  auto& machines = thread_object<std::map<std::tuple<int, bool, bool>, std::unique_ptr<llvm::TargetMachine>>>();
+  std::unique_ptr<llvm::TargetMachine>& tm = machines[{sm, quickly, exactly}];
   if (tm) return *tm;
   static const llvm::Target* target = [] {
     LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
@@ -49,7 +51,8 @@ llvm::TargetMachine& machine(int sm, bool exactly = false) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // mul.rn and add.rn: the assembler must not fuse them either
   // PTX 8.1 is the first that gives kernels more than 4 KiB of parameters; drivers of CUDA 12.1 read it.
   tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm) + (exactly ? "a" : ""), "+ptx81", options, llvm::Reloc::PIC_,
-                                       std::nullopt, llvm::CodeGenOptLevel::Default));
+                                       std::nullopt,
+                                       quickly ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for sm_", sm);
   return *tm;
 }
@@ -77,7 +80,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
   processor.runtime_calls = false;
   llvm::LLVMContext& context = thread_context();
-  llvm::TargetMachine& tm = machine(sm);
+  llvm::TargetMachine& tm = machine(sm, target.with_ir);
   llvm::Module m(name, context);
   m.setTargetTriple(kTriple);
   m.setDataLayout(tm.createDataLayout());
@@ -89,7 +92,7 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   if (!knobs().dump.empty()) dump_file(name + ".ll", text_of(m));
   const std::string ir = target.with_ir ? ir_comments(m) : std::string();
   auto image = std::make_shared<device::Image>();
-  image->code = assembly_of(m, machine(sm, g.exactly));
+  image->code = assembly_of(m, machine(sm, target.with_ir, g.exactly));
   if (image->code.empty()) fail(ErrorCode::Internal, "jit", {}, "no PTX emission");
   dump_file(name + ".ptx", image->code);
   image->code += ir;

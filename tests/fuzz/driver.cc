@@ -1,5 +1,6 @@
 // libFuzzer's place where it is not: replays the files of a folder, then damages them in ways that are the same in every run (the
-// seed is printed), for FUZZ_SECONDS seconds (default 10). The input that broke something is left in the current folder as
+// seed is printed), for FUZZ_SECONDS seconds (default 2). The input that broke something is left in the current folder
+// as
 // fuzz-broken-<target>.
 //
 //   fuzz_graph FOLDER|FILE...
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FOLDER|FILE...\n", argv[0]);
     return 2;
   }
-  const double seconds = number("FUZZ_SECONDS", 10);
+  const double seconds = number("FUZZ_SECONDS", 2);
   const auto seed = static_cast<std::uint64_t>(number("FUZZ_SEED", 1));
   for (const std::string& s : corpus) run(s);
   std::mt19937_64 random(seed);

@@ -3,8 +3,9 @@
 // compared (tests/random/compare.h), then written through, and compared again. A cell must be compiled, but for those of a short list,
 // which must not be.
 //
-// A run takes a part of all cells: pairs of rows in full, the others in turns. MATRIX=all takes all (a million), and with MATRIX_SHARE=3/16 the third
-// of 16 shares, each of which has cells of every row; MATRIX="text" those whose name has it.
+// A run takes a part of all cells: pairs of rows in full, the others in turns. MATRIX=all takes all (a million);
+// MATRIX_SHARE=3/16: of what a run takes the third of 16 shares, each of which has cells of every row; MATRIX="text"
+// those whose name has it.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -94,12 +95,28 @@ std::string check(const Cell& c, Tally& tally) {
   return "";
 }
 
+/// Which cells a run takes: those whose number has a hash n with n % of == share. (The rows of the lists come in turns,
+/// with which every n-th cell would keep step.)
+struct Share {
+  std::size_t share = 0, of = 1;
+};
+Share asked_share() {
+  const char* const asked = std::getenv("MATRIX_SHARE");
+  unsigned share = 1, of = 1;
+  if (asked && (std::sscanf(asked, "%u/%u", &share, &of) != 2 || share == 0 || share > of))
+    throw std::invalid_argument("MATRIX_SHARE is not like 3/16");
+  return {share - 1, of};
+}
+
 Tally run_cells(const std::vector<Cell>& cells) {
   const char* const asked = std::getenv("MATRIX");
   const char* const most = std::getenv("MATRIX_FAILURES");
   const int most_failures = most ? std::atoi(most) : 10;
+  const Share share = asked_share();
+  std::size_t n = 0;
   Tally tally;
   for (const Cell& c : cells) {
+    if (hash_mix(kHashSeed, n++) % share.of != share.share) continue;
     if (c.relation == Relation::TwoStorages && test::test_device() != Device::cpu()) continue;  // memory of the host
     if (asked && std::string(asked) != "all" && c.str().find(asked) == std::string::npos) continue;
     std::string d;
@@ -168,26 +185,9 @@ TEST(Matrix, WritesBySizesByDTypes) {
   run_cells(cells);
 }
 
-/// Which cells a run of all takes: those of number n with n % of == share.
-struct Share {
-  std::size_t share = 0, of = 1;
-};
-Share asked_share() {
-  const char* const asked = std::getenv("MATRIX_SHARE");
-  unsigned share = 1, of = 1;
-  if (asked && (std::sscanf(asked, "%u/%u", &share, &of) != 2 || share == 0 || share > of)) throw std::invalid_argument("MATRIX_SHARE is not like 3/16");
-  return {share - 1, of};
-}
-
 TEST(Matrix, EveryCell) {
   if (!all_cells()) GTEST_SKIP() << "MATRIX=all";
-  const Share share = asked_share();
-  // By a hash: the rows of the lists come in turns, with which every n-th cell would keep step.
-  std::vector<Cell> cells;
-  std::size_t n = 0;
-  for (const Cell& c : every_cell())
-    if (hash_mix(kHashSeed, n++) % share.of == share.share) cells.push_back(c);
-  run_cells(cells);
+  run_cells(every_cell());
 }
 
 }  // namespace

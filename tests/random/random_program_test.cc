@@ -6,6 +6,9 @@
 // Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
 // Every eighth is compiled with the images of its convolutions channels last, wherever they may be (FUZZ_CHANNELS_LAST=1: all of them).
 // Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
+// Of every sixteen, one is compared with the traced program (REPRISE_VERIFY=2) and one runs beside the function at
+// every call (REPRISE_CHECK=1), unless the environment asks for one of these or for proofs: then all do.
+// FUZZ_SECONDS ends before that many programs were drawn, a quarter of it for sizes of data.
 // FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
 // FUZZ_FAMILIES=1 draws mostly steps of the families of operators;
 // every eighth is called with some of its arguments frozen, some of them written from outside between calls (FUZZ_FREEZE=1: all of them);
@@ -14,12 +17,14 @@
 // as C++ that compiles on its own.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "base/bail.h"
+#include "base/knobs.h"
 #include "passes/layouts.h"
 #include "passes/registered.h"
 #include "reprise/patterns.h"
@@ -102,6 +107,20 @@ constexpr const char* kMeanwhile = "meanwhile";
 /// What is done around a program's calls.
 struct How {
   bool other_settings = false, freezes = false;
+};
+
+/// Compiled code that is compared while it runs: of some seeds, where the environment asks for nothing.
+struct Watched {
+  explicit Watched(std::uint64_t seed)
+      : verify(knobs().verify, !asked() && seed % 16 == 6 ? 2 : knobs().verify),
+        check(knobs().check, !asked() && seed % 16 == 12 ? 1 : knobs().check) {}
+
+ private:
+  static bool asked() {
+    static const bool by_environment = knobs().validate || knobs().verify > 1 || knobs().check;
+    return by_environment;
+  }
+  Scoped<std::int64_t> verify, check;
 };
 
 struct Tally {
@@ -265,6 +284,20 @@ void shrink(Program& p, std::vector<Call>& calls, const std::string& mode, How h
   }
 }
 
+/// A part of FUZZ_SECONDS.
+class Budget {
+ public:
+  explicit Budget(double part) {
+    if (const char* v = std::getenv("FUZZ_SECONDS"))
+      end_ = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(std::strtod(v, nullptr) * part * 1000));
+  }
+  bool left() const { return !end_ || Clock::now() < *end_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> end_;
+};
+
 std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   const char* v = std::getenv(name);
   return v ? std::strtoull(v, nullptr, 10) : otherwise;
@@ -279,12 +312,14 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
   const char* forced = std::getenv("FUZZ_MODE");
   Tally tally;
   std::uint64_t failures = 0;
-  for (std::uint64_t seed = first; seed < first + count && failures < most_failures; ++seed) {
+  const Budget budget(0.75);
+  for (std::uint64_t seed = first; seed < first + count && failures < most_failures && budget.left(); ++seed) {
     std::mt19937 rng(static_cast<unsigned>(seed));
     Program p = random_program(rng, 3 + static_cast<int>(seed % 9));
     std::vector<Call> calls = random_calls(rng, p, seed % 16 == 3 || seed % 16 == 8 || std::getenv("FUZZ_LAYOUTS"));
     const std::string mode = forced ? forced : seed % 32 == 14 ? kMeanwhile : modes[seed % 4];
     const How how{seed % 8 == 5 || std::getenv("FUZZ_SETTINGS"), seed % 8 == 2 || std::getenv("FUZZ_FREEZE")};
+    const Watched watched(seed);
     std::optional<Patterns> patterns;
     if (seed % 16 == 9 || std::getenv("FUZZ_PATTERNS")) patterns.emplace();
     std::optional<ChannelsLast> last;
@@ -328,11 +363,13 @@ TEST(RandomPrograms, EagerAndCompiledAgreeOnSizesOfData) {
   const char* forced = std::getenv("FUZZ_MODE");
   Tally tally;
   std::uint64_t failures = 0;
-  for (std::uint64_t seed = first; seed < first + count && failures < most_failures; ++seed) {
+  const Budget budget(0.25);
+  for (std::uint64_t seed = first; seed < first + count && failures < most_failures && budget.left(); ++seed) {
     std::mt19937 rng(static_cast<unsigned>(seed) ^ 0xda7a);
     Program p = random_program(rng, 2 + static_cast<int>(seed % 6), true);
     std::vector<Call> calls = random_calls(rng, p, seed % 16 == 3);
     const std::string mode = forced ? forced : modes[seed % 5];
+    const Watched watched(seed);
     const std::string d = check(p, calls, mode, {}, tally);
     if (d.empty()) continue;
     ++failures;
