@@ -1,5 +1,6 @@
-# reprise_room(name [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
-# below its folder but those whose path from the root begins with a regex of EXCLUDE.
+# reprise_room(name [RARE] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
+# below its folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code runs once a kernel,
+# model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1, in two thirds of the time.
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
 
 add_library(reprise_flags INTERFACE)
@@ -39,7 +40,7 @@ if(REPRISE_LIBFUZZER)
 endif()
 
 function(reprise_room name)
-  cmake_parse_arguments(R "" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(R "RARE" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cc)
   foreach(pattern IN LISTS R_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${pattern}")
@@ -50,8 +51,8 @@ function(reprise_room name)
   add_library(reprise_${name} OBJECT ${sources})
   target_link_libraries(reprise_${name} PUBLIC reprise_flags nlohmann_json::nlohmann_json Threads::Threads ${R_LIBS})
   target_link_libraries(reprise_${name} PRIVATE reprise_harden)
-  if(REPRISE_SANITIZE AND name STREQUAL "jit")
-    target_compile_options(reprise_${name} PRIVATE -O0)  # it runs once a kernel, and takes a fifth of the library's time to compile
+  if(R_RARE)
+    target_compile_options(reprise_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(R_SYSTEM_INCLUDES)
     target_include_directories(reprise_${name} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})
