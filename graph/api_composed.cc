@@ -203,6 +203,11 @@ Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc) {
   TensorMeta m = checked_meta(self, "one_hot", loc);
   if (!is_integral(m.dtype))
     fail(ErrorCode::DTypeMismatch, "one_hot", loc, "indices must be integers, got ", dtype_name(m.dtype));
+  if (graph::is_to_infer(num_classes, loc)) {
+    if (graph::ask(detail::compare_eq(numel(m.layout.sizes), 0, loc), "one_hot: is there an index?"))
+      fail(ErrorCode::InvalidArgument, "one_hot", loc, "num_classes is -1, and there is no index to infer it from");
+    num_classes = amax(self, {}, false, loc).item(loc).to_int(loc) + 1;
+  }
   // Looked up in the classes, so that an index that is none of them is found out where it is read.
   Ints sizes = m.layout.sizes;
   sizes.push_back(num_classes);

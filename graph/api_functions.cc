@@ -11,6 +11,8 @@ using graph::call1;
 using graph::calln;
 using graph::OpId;
 using graph::api::arg;
+using graph::api::checked_meta;
+using graph::api::named;
 using graph::api::pair;
 using graph::api::rounding;
 
@@ -160,6 +162,40 @@ Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal,
                                     std::optional<double> scale, bool enable_gqa, SourceLoc loc) {
+  if (!(dropout_p >= 0 && dropout_p <= 1))
+    fail(ErrorCode::InvalidArgument, "scaled_dot_product_attention", loc, "dropout_p must lie in [0, 1], got ",
+         dropout_p);
+  if (enable_gqa) {  // heads are the dimension -3 of all three: what has fewer dimensions has a batch of 1
+    const int rank = std::max({checked_meta(query, "scaled_dot_product_attention", loc).dim(),
+                               checked_meta(key, "scaled_dot_product_attention", loc).dim(),
+                               checked_meta(value, "scaled_dot_product_attention", loc).dim()});
+    auto is_less = [&](const Tensor& t) { return t.dim() >= 3 && t.dim() < rank; };
+    auto raised = [&](Tensor t) {
+      while (is_less(t)) t = unsqueeze(t, 0, loc);
+      return t;
+    };
+    if (is_less(query) || is_less(key) || is_less(value))
+      return scaled_dot_product_attention(raised(query), raised(key), raised(value), attn_mask, dropout_p, is_causal,
+                                          scale, true, loc);
+  }
+  if (dropout_p > 0) {
+    return named("scaled_dot_product_attention", [&] {
+      const TensorMeta k = checked_meta(key, "scaled_dot_product_attention", loc);
+      checked_meta(value, "scaled_dot_product_attention", loc);
+      if (k.dim() < 2)
+        return scaled_dot_product_attention(query, key, value, attn_mask, 0, is_causal, scale, enable_gqa, loc);
+      // The weights are what attention gives of the identity.
+      const Int keys = k.size(k.dim() - 2);
+      Ints sizes(k.layout.sizes.begin(), k.layout.sizes.end() - 1);
+      sizes.push_back(keys);
+      const Tensor one = expand(eye(keys, std::nullopt, key.options(), loc), sizes, loc);
+      const Tensor weights =
+          scaled_dot_product_attention(query, key, one, attn_mask, 0, is_causal, scale, enable_gqa, loc);
+      const Int heads = enable_gqa ? weights.size(-3) / value.size(-3) : 1;
+      const Tensor values = enable_gqa ? repeat_interleave(value, heads, -3, loc) : value;
+      return matmul(dropout(weights, dropout_p, true, loc), values, loc);
+    });
+  }
   return call1(
       OpId::scaled_dot_product_attention,
       {arg(query), arg(key), arg(value), arg(attn_mask), arg(dropout_p), arg(is_causal), arg(scale), arg(enable_gqa)},

@@ -179,6 +179,8 @@ Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc) {
     Ints sizes(m.layout.sizes.size(), Int(1));
     sizes[1] = w.size(0);
     slope = view(weight, sizes, loc);
+  } else if (w.dim() == 1 && m.dim() == 0) {
+    slope = view(weight, {}, loc);
   } else if (w.dim() > 1) {
     fail(ErrorCode::ShapeMismatch, "prelu", loc, "weight must have one dimension at most, got ", w.dim());
   }

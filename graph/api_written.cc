@@ -110,8 +110,11 @@ Tensor Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> posi
 }
 Tensor Tensor::tril_(Int diagonal, SourceLoc loc) const { return becomes(*this, named("tril_", [&] { return reprise::tril(*this, diagonal, loc); }), "tril_", loc); }
 Tensor Tensor::triu_(Int diagonal, SourceLoc loc) const { return becomes(*this, named("triu_", [&] { return reprise::triu(*this, diagonal, loc); }), "triu_", loc); }
-Tensor Tensor::cumsum_(Int dim, SourceLoc loc) const {
+Tensor Tensor::cumsum_(Int dim, std::optional<DType> dtype, SourceLoc loc) const {
   const DType t = checked_meta(*this, "cumsum_", loc).dtype;
+  if (dtype && *dtype != t)
+    fail(ErrorCode::DTypeMismatch, "cumsum_", loc, "dtype is ", dtype_name(*dtype), ", and self, which is written, is ",
+         dtype_name(t));
   return becomes(*this, named("cumsum_", [&] { return reprise::cumsum(*this, dim, t == kBool ? kInt64 : t, loc); }), "cumsum_", loc);
 }
 Tensor Tensor::fill_diagonal_(Scalar value, SourceLoc loc) const {
@@ -248,24 +251,38 @@ Tensor Tensor::index_reduce_(Int dim, const Tensor& index, const Tensor& source,
 
 namespace {
 /// beta * self, in the product's sizes, + alpha * product; without self where beta is 0, so that its NaNs do not count.
-Tensor scaled_sum(const Tensor& given, const Tensor& product, Scalar beta, Scalar alpha, SourceLoc loc) {
+/// Half types are summed in float32 and rounded once.
+Tensor scaled_sum(const char* op, const Tensor& given, const Tensor& product, Scalar beta, Scalar alpha,
+                  SourceLoc loc) {
+  const TensorMeta of = checked_meta(product, op, loc);
+  for (const auto& [name, number] : {std::pair{"beta", beta}, std::pair{"alpha", alpha}})
+    if (number.is_float() && !is_floating(of.dtype))
+      fail(ErrorCode::DTypeMismatch, op, loc, "for ", dtype_name(of.dtype), " operands '", name,
+           "' must not be a float, got ", number.str());
+  auto is_one = [](const Scalar& s) { return !s.is_symbolic() && s.to_double() == 1; };
+  const bool widens = is_low_precision(of.dtype) && checked_meta(given, op, loc).dtype == of.dtype;
+  auto scaled = [&](const Tensor& t, const Scalar& by) {
+    const Tensor x = widens ? to(t, kFloat32, loc) : t;
+    return is_one(by) ? x : mul(x, by, loc);
+  };
+  auto rounded = [&](const Tensor& t) { return widens ? to(t, of.dtype, loc) : t; };
   const Tensor self = expand(given, product.sizes(), loc);
-  const Tensor right = mul(product, alpha, loc);
   if (graph::ask(detail::scalar_compare(detail::FloatCompare::Equal, beta, 0, loc),
                  "a product and a sum: is self read?"))
-    return right;
-  return add(mul(self, beta, loc), right, 1, loc);
+    return is_one(alpha) ? product : mul(product, alpha, loc);
+  if (is_one(beta) && is_one(alpha)) return add(self, product, 1, loc);
+  return rounded(add(scaled(self, beta), scaled(product, alpha), 1, loc));
 }
 }  // namespace
 
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha, SourceLoc loc) {
-  return named("baddbmm", [&] { return scaled_sum(self, bmm(batch1, batch2, loc), beta, alpha, loc); });
+  return named("baddbmm", [&] { return scaled_sum("baddbmm", self, bmm(batch1, batch2, loc), beta, alpha, loc); });
 }
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha, SourceLoc loc) {
-  return named("addmv", [&] { return scaled_sum(self, mv(mat, vec, loc), beta, alpha, loc); });
+  return named("addmv", [&] { return scaled_sum("addmv", self, mv(mat, vec, loc), beta, alpha, loc); });
 }
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha, SourceLoc loc) {
-  return named("addr", [&] { return scaled_sum(self, outer(vec1, vec2, loc), beta, alpha, loc); });
+  return named("addr", [&] { return scaled_sum("addr", self, outer(vec1, vec2, loc), beta, alpha, loc); });
 }
 Tensor Tensor::baddbmm_(const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha, SourceLoc loc) const {
   return becomes(*this, reprise::baddbmm(*this, batch1, batch2, beta, alpha, loc), "baddbmm_", loc);

@@ -271,7 +271,9 @@ Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Ten
   const TensorMeta m = checked_meta(self, "cov", loc);
   if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "cov", loc, "wants rows of observations, got sizes ", graph::sizes_text(m.layout.sizes));
   if (m.dtype == kBool) fail(ErrorCode::DTypeMismatch, "cov", loc, "not defined for bool (wanted integers or floats; cast with to())");
-  const DType t = is_floating(m.dtype) ? m.dtype : get_default_dtype(), w = is_low_precision(t) ? kFloat32 : t;
+  const DType own = is_floating(m.dtype) ? m.dtype : get_default_dtype();
+  const bool weighs = aweights.defined() && is_floating(checked_meta(aweights, "cov", loc).dtype);
+  const DType t = weighs ? promote(own, aweights.dtype()) : own, w = is_low_precision(t) ? kFloat32 : t;
   return named("cov", [&] {
     Tensor x = wide(atleast_2d(self, loc), t, loc), weights;
     const Int observations = x.size(1, loc);

@@ -51,15 +51,27 @@ void cholesky(Backward& b) {
   b.give(0, solved_from_right(l, inner, false, loc) * 0.5);
 }
 
-// P A = L U. What P does is put back as A (L U)^-1, of parts that are here.
+// P A = L U, of the square part as of square matrices. Columns beyond it are those of U alone: P A_2 = L U_2; rows
+// beyond it those of L alone: (P A)_2 = L_2 U.
 void lu_factor(Backward& b) {
   const SourceLoc loc = b.loc();
   const Ints& sizes = b.sizes(0);
-  if (sizes[sizes.size() - 2] != sizes.back()) fail(ErrorCode::InvalidArgument, "linalg_lu_factor", loc, "has a derivative of square matrices alone");
-  const Tensor lu = b.result(0), g = b.grad(0), lower = tril(lu, -1, loc) + eye(sizes.back(), std::nullopt, lu.options(), loc);
-  const Tensor inner = tril(matmul(mT(lower, loc), tril(g, -1, loc), loc), -1, loc) + triu(matmul(triu(g, 0, loc), mT(triu(lu, 0, loc), loc), loc), 0, loc);
-  const Tensor moved = solved_from_right(mT(lu, loc), solved(mT(lu, loc), inner, true, loc, true), false, loc);
-  b.give(0, matmul(b.tensor(0), solved(lu, solved(lu, moved, false, loc, true), true, loc), loc));
+  const Int m = sizes[sizes.size() - 2], n = sizes.back();
+  const bool flat = m < n, tall = n < m;
+  const Int k = flat ? m : n;
+  const Tensor all = b.result(0), given = b.grad(0);
+  auto square = [&](const Tensor& t) { return flat ? narrow(t, -1, 0, k, loc) : tall ? narrow(t, -2, 0, k, loc) : t; };
+  auto beyond = [&](const Tensor& t) { return flat ? narrow(t, -1, k, n - k, loc) : narrow(t, -2, k, m - k, loc); };
+  const Tensor lu = square(all), g = square(given), lower = tril(lu, -1, loc) + eye(k, std::nullopt, lu.options(), loc);
+  Tensor of_lower = matmul(mT(lower, loc), tril(g, -1, loc), loc),
+         of_upper = matmul(triu(g, 0, loc), mT(triu(lu, 0, loc), loc), loc);
+  if (flat) of_lower = of_lower - matmul(beyond(given), mT(beyond(all), loc), loc);
+  if (tall) of_upper = of_upper - matmul(mT(beyond(all), loc), beyond(given), loc);
+  const Tensor inner = tril(of_lower, -1, loc) + triu(of_upper, 0, loc);
+  Tensor moved = solved_from_right(mT(lu, loc), solved(mT(lu, loc), inner, true, loc, true), false, loc);
+  if (flat) moved = cat({moved, solved(mT(lu, loc), beyond(given), true, loc, true)}, -1, loc);
+  if (tall) moved = cat({moved, solved_from_right(mT(lu, loc), beyond(given), false, loc)}, -2, loc);
+  b.give(0, gather(moved, -2, expand(unsqueeze(b.result(2), -1, loc), sizes, loc), loc));
 }
 
 // Of as many rows as columns, or more; of fewer, the first columns are factored so, and the others follow.

@@ -325,7 +325,8 @@ Tensor pinv(const Tensor& A, std::optional<double> rtol, SourceLoc loc) {
     const Int rows = m.size(m.dim() - 2), columns = m.size(m.dim() - 1);
     const double epsilon = x.dtype() == kFloat64 ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
     const Scalar of_largest = rtol ? Scalar(*rtol) : Scalar(Int::max(rows, columns)) * Scalar(epsilon);
-    const Tensor least = mul(graph::is_plain(Int::min(rows, columns), 0) ? s : amax(abs(s, loc), {-1}, true, loc), of_largest, loc);
+    const bool none = graph::ask(detail::compare_eq(Int::min(rows, columns), 0, loc), "pinv: is there a value?");
+    const Tensor least = mul(none ? s : amax(abs(s, loc), {-1}, true, loc), of_largest, loc);
     const Tensor inverse = where(gt(s, least, loc), reciprocal(s, loc), 0.0, loc);
     return to(matmul(mul(transpose(vh, -2, -1, loc), unsqueeze(inverse, -2, loc), loc), transpose(u, -2, -1, loc), loc), m.dtype, loc);
   });

@@ -2,14 +2,15 @@
 #include "reprise/linalg.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
-#include "operators/derivatives.h"
 #include "operators/checks.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/matrices.h"
 #include "passes/decompose_builder.h"
@@ -128,16 +129,23 @@ void solve_triangular_kernel(const NativeArgs& a) {
 }
 
 void lu_factor_kernel(const NativeArgs& a) {
-  const TensorView &m = a.tensor(0), &out = a.result(0), &places = a.result(1);
+  const TensorView &m = a.tensor(0), &out = a.result(0), &places = a.result(1), &moved = a.result(2);
   const std::int64_t rows = m.sizes[m.rank - 2], columns = m.sizes[m.rank - 1];
-  if (out.numel() == 0) return;
-  each_matrix<3>({m, out, as_one_row(places)}, rows * columns * std::min(rows, columns), [&, lu = Matrix(), pivots = std::vector<std::int64_t>()](const auto& at, std::int64_t) mutable {
-    lu.read(m, at[0]);
-    factor_lu(lu, pivots);
-    lu.write(out, at[1]);
-    for (std::int64_t& p : pivots) ++p;
-    write_row(places, at[2], places.strides[places.rank - 1], static_cast<std::int64_t>(pivots.size()), pivots.data());
-  });
+  each_matrix<4>({m, out, as_one_row(places), as_one_row(moved)}, rows * columns * std::min(rows, columns),
+                 [&, lu = Matrix(), pivots = std::vector<std::int64_t>()](const auto& at, std::int64_t) mutable {
+                   lu.read(m, at[0]);
+                   factor_lu(lu, pivots);
+                   lu.write(out, at[1]);
+                   std::vector<std::int64_t> order(static_cast<std::size_t>(rows)), place(order.size());
+                   std::iota(order.begin(), order.end(), 0);
+                   for (std::size_t k = 0; k < pivots.size(); ++k)
+                     std::swap(order[k], order[static_cast<std::size_t>(pivots[k]++)]);
+                   for (std::size_t k = 0; k < order.size(); ++k)
+                     place[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+                   write_row(places, at[2], places.strides[places.rank - 1], static_cast<std::int64_t>(pivots.size()),
+                             pivots.data());
+                   write_row(moved, at[3], moved.strides[moved.rank - 1], rows, place.data());
+                 });
 }
 
 // ---- shape rules
@@ -165,9 +173,11 @@ void lu_shape(graph::RuleCtx& c) {
   Ints pivots = m.layout.sizes;
   const Int columns = pivots.back();
   pivots.pop_back();
+  const Ints rows = pivots;
   pivots.back() = Int::min(pivots.back(), columns);
   c.result(m.dtype, m.layout.sizes);
   c.result(DType::Int32, pivots);
+  c.result(DType::Int64, rows);
 }
 void cdist_shape(graph::RuleCtx& c) {
   const TensorMeta &x = c.tensor(0), &y = c.tensor(1);
@@ -214,8 +224,12 @@ OpId solve_triangular_op() {
                                             {kernels::reference_kernels().fact({solve_triangular_kernel}), operators::derivative(operators::derivatives::solve_triangular, autograd::in(0) + autograd::out(0, autograd::of(0)))});
   return id;
 }
+/// Of P A = L U, A of as many rows as P has; rows: where each row of A went, [..., rows].
 OpId lu_factor_op() {
-  static const OpId id = graph::register_op({.schema = "linalg_lu_factor(Tensor A) -> (Tensor LU, Tensor pivots)", .shape = lu_shape}, {kernels::reference_kernels().fact({lu_factor_kernel}), operators::derivative(operators::derivatives::lu_factor, autograd::in(0) + autograd::out(0))});
+  static const OpId id = graph::register_op(
+      {.schema = "linalg_lu_factor(Tensor A) -> (Tensor LU, Tensor pivots, Tensor rows)", .shape = lu_shape},
+      {kernels::reference_kernels().fact({lu_factor_kernel}),
+       operators::derivative(operators::derivatives::lu_factor, autograd::out(0) + autograd::out(2))});
   return id;
 }
 OpId cdist_op() {
@@ -352,11 +366,13 @@ Tensor cross(const Tensor& self, const Tensor& other, Int dim, SourceLoc loc) {
   return named("cross", [&] {
     const TensorMeta a = checked_meta(self, "cross", loc), b = checked_meta(other, "cross", loc);
     if (a.dim() != b.dim()) fail(ErrorCode::ShapeMismatch, "cross", loc, "sizes ", graph::sizes_text(a.layout.sizes), " and ", graph::sizes_text(b.layout.sizes), " must have as many dimensions");
+    const int d = graph::api::wrapped(a, dim, "cross", loc);
+    for (const TensorMeta* m : {&a, &b})
+      if (m->dim() == 0 || !graph::same(m->size(d), 3, loc, "cross: three elements"))
+        fail(ErrorCode::ShapeMismatch, "cross", loc, "dimension ", d, " of sizes ", graph::sizes_text(m->layout.sizes),
+             " must have size 3");
     const Ints sizes = graph::broadcast(a.layout.sizes, b.layout.sizes, "cross", loc);
     const Tensor x = expand(self, sizes, loc), y = expand(other, sizes, loc);
-    const TensorMeta m = checked_meta(x, "cross", loc);
-    const int d = graph::api::wrapped(m, dim, "cross", loc);
-    if (m.dim() == 0 || !graph::same(m.size(d), 3, loc, "cross: three elements")) fail(ErrorCode::ShapeMismatch, "cross", loc, "dimension ", d, " of sizes ", graph::sizes_text(sizes), " must have size 3");
     std::vector<Tensor> parts;
     for (int i = 0; i < 3; ++i) {
       const int j = (i + 1) % 3, k = (i + 2) % 3;

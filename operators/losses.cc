@@ -18,13 +18,20 @@ namespace {
 
 Tensor wide(const Tensor& t, SourceLoc loc) { return is_low_precision(t.dtype()) ? to(t, kFloat32, loc) : t; }
 
-/// The dtype that a loss of these has; they must be there.
-DType loss_dtype(const char* op, SourceLoc loc, std::initializer_list<const Tensor*> operands) {
+/// The same of integers, as the floats that a loss of them has.
+Tensor as_floats(const Tensor& t, DType loss, SourceLoc loc) {
+  return wide(is_floating(t.dtype()) ? t : to(t, loss, loc), loc);
+}
+
+/// The dtype that a loss of these has; they must be there. Of integers alone it is the default dtype, where the loss
+/// takes them.
+DType loss_dtype(const char* op, SourceLoc loc, std::initializer_list<const Tensor*> operands, bool integers = false) {
   std::vector<TensorMeta> metas;
   for (const Tensor* t : operands) metas.push_back(checked_meta(*t, op, loc));
   std::vector<graph::RuleArg> args;
   for (const TensorMeta& m : metas) args.push_back(&m);
   const DType t = graph::result_dtype(args);
+  if (integers && is_integral(t)) return get_default_dtype();
   operators::need_float(op, loc, t);
   return t;
 }
@@ -207,11 +214,17 @@ Tensor kl_div(const Tensor& input, const Tensor& target, std::string_view reduct
 }
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full, double eps, std::string_view reduction, SourceLoc loc) {
-  return of_two(input, target, reduction, "poisson_nll_loss", loc, [&](const Tensor& x, const Tensor& y) {
-    Tensor each = log_input ? sub(exp(x, loc), mul(y, x, loc), 1, loc) : sub(x, mul(y, log(add(x, eps, 1, loc), loc), loc), 1, loc);
-    if (!full) return each;
-    const Tensor stirling = add(sub(mul(y, log(y, loc), loc), y, 1, loc), mul(log(mul(y, 2 * std::numbers::pi, loc), loc), 0.5, loc), 1, loc);
-    return add(each, where(gt(y, 1, loc), stirling, 0.0, loc), 1, loc);
+  return named("poisson_nll_loss", [&] {
+    const DType t = loss_dtype("poisson_nll_loss", loc, {&input, &target}, true);
+    const Tensor x = as_floats(input, t, loc), y = as_floats(target, t, loc);
+    Tensor each = log_input ? sub(exp(x, loc), mul(y, x, loc), 1, loc)
+                            : sub(x, mul(y, log(add(x, eps, 1, loc), loc), loc), 1, loc);
+    if (full) {
+      const Tensor stirling = add(sub(mul(y, log(y, loc), loc), y, 1, loc),
+                                  mul(log(mul(y, 2 * std::numbers::pi, loc), loc), 0.5, loc), 1, loc);
+      each = add(each, where(gt(y, 1, loc), stirling, 0.0, loc), 1, loc);
+    }
+    return reduced(each, reduction, t, "poisson_nll_loss", loc);
   });
 }
 
@@ -242,19 +255,20 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, Int dim, double eps
 
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim, SourceLoc loc) {
   return named("pairwise_distance", [&] {
-    const DType t = loss_dtype("pairwise_distance", loc, {&x1, &x2});
-    return to(norm(add(sub(wide(x1, loc), wide(x2, loc), 1, loc), eps, 1, loc), p, {-1}, keepdim, loc), t, loc);
+    const DType t = loss_dtype("pairwise_distance", loc, {&x1, &x2}, true);
+    const Tensor apart = sub(as_floats(x1, t, loc), as_floats(x2, t, loc), 1, loc);
+    return to(norm(add(apart, eps, 1, loc), p, {-1}, keepdim, loc), t, loc);
   });
 }
 
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin, std::string_view reduction, SourceLoc loc) {
   return named("cosine_embedding_loss", [&] {
-    const DType t = loss_dtype("cosine_embedding_loss", loc, {&input1, &input2});
+    const DType t = loss_dtype("cosine_embedding_loss", loc, {&input1, &input2}, true);
     const TensorMeta a = checked_meta(input1, "cosine_embedding_loss", loc), y = checked_meta(target, "cosine_embedding_loss", loc);
     if (a.dim() < 1 || a.dim() > 2 || y.dim() != a.dim() - 1)
       fail(ErrorCode::ShapeMismatch, "cosine_embedding_loss", loc, "wants [n, d] and a target [n], or [d] and a 0-dim target, got sizes ", graph::sizes_text(a.layout.sizes), " and ", graph::sizes_text(y.layout.sizes));
     // Not by cosine_similarity: its eps is within the root.
-    const Tensor u = wide(input1, loc), v = wide(input2, loc);
+    const Tensor u = as_floats(input1, t, loc), v = as_floats(input2, t, loc);
     auto dots = [&](const Tensor& p, const Tensor& q) { return sum(mul(p, q, loc), {-1}, false, std::nullopt, loc); };
     constexpr double kEps = 1e-12;
     const Tensor near = div(dots(u, v), sqrt(mul(add(dots(u, u), kEps, 1, loc), add(dots(v, v), kEps, 1, loc), loc), loc), {}, loc);
@@ -266,8 +280,8 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
 Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, double margin, double p, double eps, bool swap, std::string_view reduction, SourceLoc loc) {
   need(margin > 0, "triplet_margin_loss", loc, "margin", margin, "above 0");
   return named("triplet_margin_loss", [&] {
-    const DType t = loss_dtype("triplet_margin_loss", loc, {&anchor, &positive, &negative});
-    const Tensor a = wide(anchor, loc), near = wide(positive, loc), far = wide(negative, loc);
+    const DType t = loss_dtype("triplet_margin_loss", loc, {&anchor, &positive, &negative}, true);
+    const Tensor a = as_floats(anchor, t, loc), near = as_floats(positive, t, loc), far = as_floats(negative, t, loc);
     const Tensor d = pairwise_distance(a, near, p, eps, false, loc);
     Tensor e = pairwise_distance(a, far, p, eps, false, loc);
     if (swap) e = minimum(e, pairwise_distance(near, far, p, eps, false, loc), loc);
@@ -277,8 +291,10 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin, std::string_view reduction, SourceLoc loc) {
   return named("margin_ranking_loss", [&] {
-    const DType t = loss_dtype("margin_ranking_loss", loc, {&input1, &input2, &target});
-    return reduced(clamp_min(sub(margin, mul(wide(target, loc), sub(wide(input1, loc), wide(input2, loc), 1, loc), loc), 1, loc), 0.0, loc), reduction, t, "margin_ranking_loss", loc);
+    const DType t = loss_dtype("margin_ranking_loss", loc, {&input1, &input2, &target}, true);
+    const Tensor ahead = sub(as_floats(input1, t, loc), as_floats(input2, t, loc), 1, loc);
+    const Tensor each = clamp_min(sub(margin, mul(as_floats(target, t, loc), ahead, loc), 1, loc), 0.0, loc);
+    return reduced(each, reduction, t, "margin_ranking_loss", loc);
   });
 }
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, double margin, std::string_view reduction, SourceLoc loc) {

@@ -90,28 +90,44 @@ Tensors zeros_of(const Tensors& params) {
   return all;
 }
 
+/// What Adam, NAdam and RAdam have in common: what is asked of the options, and the moving averages of a parameter's
+/// gradient, which follow_moments gives.
+template <class State, class Options>
+void check_moments(const Call& call, const State& state, const Options& o) {
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps, 0, "eps"), call.at_least(o.weight_decay, 0, "weight_decay");
+  call.below(o.beta1, 1, "beta1"), call.below(o.beta2, 1, "beta2");
+  call.fits(state.exp_avg, "exp_avg"), call.fits(state.exp_avg_sq, "exp_avg_sq");
+}
+template <class State, class Options>
+Tensor follow_moments(const Call& call, const Tensor& p, std::size_t i, const State& state, const Options& o,
+                      bool decay_apart, SourceLoc loc) {
+  Tensor g = call.grad(i, o.maximize);
+  if (o.weight_decay != 0.0) {
+    if (decay_apart)
+      p.mul_(1.0 - o.lr * o.weight_decay, loc);
+    else
+      g = add(g, p, o.weight_decay, loc);
+  }
+  state.exp_avg[i].lerp_(g, 1.0 - o.beta1, loc);
+  state.exp_avg_sq[i].mul_(o.beta2, loc);
+  state.exp_avg_sq[i].addcmul_(g, g, 1.0 - o.beta2, loc);
+  return g;
+}
+
 /// Adam and AdamW, which differ in what becomes of the weights' decay.
 template <class Options>
 void adam_like(const char* op, bool decay_apart, const Tensors& params, const Tensors& grads, const AdamState& state, const Options& o, SourceLoc loc) {
   const NoGradScope off;
   const Call call(op, params, grads, state.step, loc);
-  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps, 0, "eps"), call.at_least(o.weight_decay, 0, "weight_decay");
-  call.below(o.beta1, 1, "beta1"), call.below(o.beta2, 1, "beta2");
-  call.fits(state.exp_avg, "exp_avg"), call.fits(state.exp_avg_sq, "exp_avg_sq");
+  check_moments(call, state, o);
   if (o.amsgrad) call.fits(state.max_exp_avg_sq, "max_exp_avg_sq");
   call.begin();
 
   const Tensor step_sizes = div(o.lr, sub(1.0, pow(o.beta1, state.step, loc), 1, loc), {}, loc);
   const Tensor corrections = sqrt(sub(1.0, pow(o.beta2, state.step, loc), 1, loc), loc);
-  const bool decays = o.weight_decay != 0.0;
   for (const std::size_t i : call.with_gradient()) {
     const Tensor& p = params[i];
-    Tensor g = call.grad(i, o.maximize);
-    if (decays && decay_apart) p.mul_(1.0 - o.lr * o.weight_decay, loc);
-    if (decays && !decay_apart) g = add(g, p, o.weight_decay, loc);
-    state.exp_avg[i].lerp_(g, 1.0 - o.beta1, loc);
-    state.exp_avg_sq[i].mul_(o.beta2, loc);
-    state.exp_avg_sq[i].addcmul_(g, g, 1.0 - o.beta2, loc);
+    follow_moments(call, p, i, state, o, decay_apart, loc);
     Tensor second = state.exp_avg_sq[i];
     if (o.amsgrad) {
       second = maximum(state.max_exp_avg_sq[i], second, loc);
@@ -155,6 +171,8 @@ void sgd_(const Tensors& params, const Tensors& grads, const SGDState& state, co
 }
 
 AdamState AdamState::of(const Tensors& params, const AdamOptions& o) { return {new_steps(params), zeros_of(params), zeros_of(params), o.amsgrad ? zeros_of(params) : Tensors()}; }
+
+AdamState AdamState::of(const Tensors& params, const RAdamOptions&) { return of(params); }
 
 void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& o, SourceLoc loc) { adam_like("adam_", false, params, grads, state, o, loc); }
 void adamw_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamWOptions& o, SourceLoc loc) { adam_like("adamw_", true, params, grads, state, o, loc); }
@@ -276,32 +294,6 @@ void adagrad_(const Tensors& params, const Tensors& grads, const AdagradState& s
   }
 }
 
-namespace {
-/// What NAdam and RAdam have in common with Adam: what is asked of the options, and the moving averages of a
-/// parameter's gradient, which it gives.
-template <class State, class Options>
-void check_moments(const Call& call, const State& state, const Options& o) {
-  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps, 0, "eps"), call.at_least(o.weight_decay, 0, "weight_decay");
-  call.below(o.beta1, 1, "beta1"), call.below(o.beta2, 1, "beta2");
-  call.fits(state.exp_avg, "exp_avg"), call.fits(state.exp_avg_sq, "exp_avg_sq");
-}
-template <class State, class Options>
-Tensor follow_moments(const Call& call, const Tensor& p, std::size_t i, const State& state, const Options& o,
-                      SourceLoc loc) {
-  Tensor g = call.grad(i, o.maximize);
-  if (o.weight_decay != 0.0) {
-    if (o.decoupled_weight_decay)
-      p.mul_(1.0 - o.lr * o.weight_decay, loc);
-    else
-      g = add(g, p, o.weight_decay, loc);
-  }
-  state.exp_avg[i].lerp_(g, 1.0 - o.beta1, loc);
-  state.exp_avg_sq[i].mul_(o.beta2, loc);
-  state.exp_avg_sq[i].addcmul_(g, g, 1.0 - o.beta2, loc);
-  return g;
-}
-}  // namespace
-
 NAdamState NAdamState::of(const Tensors& params, const NAdamOptions&) {
   const Tensor steps = new_steps(params);
   return {steps, ones_like(steps), zeros_of(params), zeros_of(params)};
@@ -329,7 +321,7 @@ void nadam_(const Tensors& params, const Tensors& grads, const NAdamState& state
   const Tensor corrections = sub(1.0, pow(o.beta2, state.step, loc), 1, loc);
   for (const std::size_t i : call.with_gradient()) {
     const Tensor& p = params[i];
-    const Tensor g = follow_moments(call, p, i, state, o, loc);
+    const Tensor g = follow_moments(call, p, i, state, o, o.decoupled_weight_decay, loc);
     const Tensor root = add(sqrt(div(state.exp_avg_sq[i], call.own(corrections, i), {}, loc), loc), o.eps, 1, loc);
     const Tensor both =
         add(mul(g, call.own(of_gradient, i), loc), mul(state.exp_avg[i], call.own(of_average, i), loc), 1, loc);
@@ -337,12 +329,7 @@ void nadam_(const Tensors& params, const Tensors& grads, const NAdamState& state
   }
 }
 
-RAdamState RAdamState::of(const Tensors& params, const RAdamOptions&) {
-  return {new_steps(params), zeros_of(params), zeros_of(params)};
-}
-
-void radam_(const Tensors& params, const Tensors& grads, const RAdamState& state, const RAdamOptions& o,
-            SourceLoc loc) {
+void radam_(const Tensors& params, const Tensors& grads, const AdamState& state, const RAdamOptions& o, SourceLoc loc) {
   const NoGradScope off;
   const Call call("radam_", params, grads, state.step, loc);
   check_moments(call, state, o);
@@ -361,10 +348,60 @@ void radam_(const Tensors& params, const Tensors& grads, const RAdamState& state
   const Tensor step_sizes = div(o.lr, sub(1.0, pow(o.beta1, state.step, loc), 1, loc), {}, loc);
   for (const std::size_t i : call.with_gradient()) {
     const Tensor& p = params[i];
-    follow_moments(call, p, i, state, o, loc);
+    follow_moments(call, p, i, state, o, o.decoupled_weight_decay, loc);
     const Tensor root = add(sqrt(state.exp_avg_sq[i], loc), o.eps, 1, loc);
     const Tensor by = where(call.own(is_known, i), div(call.own(adaptive, i), root, {}, loc), 1.0, loc);
     p.sub_(mul(mul(state.exp_avg[i], by, loc), call.own(step_sizes, i), loc), 1, loc);
+  }
+}
+
+namespace {
+/// A matrix of about the same singular vectors, whose singular values are near 1, by steps of Newton and Schulz.
+Tensor orthogonal(const Tensor& matrix, bool tall, const MuonOptions& o, SourceLoc loc) {
+  Tensor x = to(matrix, kBFloat16, loc);
+  if (tall) x = mT(x, loc);
+  x = div(x, clamp_min(norm(x, 2, {}, false, loc), o.eps, loc), {}, loc);
+  for (std::int64_t n = 0; n < o.ns_steps; ++n) {
+    const Tensor gram = mm(x, mT(x, loc), loc);
+    const Tensor both = addmm(gram, gram, gram, o.ns_coefficients[1], o.ns_coefficients[2], loc);
+    x = addmm(x, both, x, o.ns_coefficients[0], 1, loc);
+  }
+  return tall ? mT(x, loc) : x;
+}
+}  // namespace
+
+MuonState MuonState::of(const Tensors& params, const MuonOptions&) { return {new_steps(params), zeros_of(params)}; }
+
+void muon_(const Tensors& params, const Tensors& grads, const MuonState& state, const MuonOptions& o, SourceLoc loc) {
+  const char* op = "muon_";
+  const NoGradScope off;
+  const Call call(op, params, grads, state.step, loc);
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.momentum, 0, "momentum");
+  call.at_least(o.weight_decay, 0, "weight_decay");
+  if (o.ns_steps < 0 || o.ns_steps >= 100)
+    fail(ErrorCode::InvalidArgument, op, loc, "'ns_steps' is ", o.ns_steps, ", and must be within 0 and 99");
+  const bool original = o.adjust_lr_fn == "original", like_adamw = o.adjust_lr_fn == "match_rms_adamw";
+  if (!original && !like_adamw && o.adjust_lr_fn != "spectral_unclamped")
+    fail(ErrorCode::InvalidArgument, op, loc, "'adjust_lr_fn' is '", o.adjust_lr_fn,
+         "', expected original, match_rms_adamw or spectral_unclamped");
+  call.fits(state.momentum_buffer, "momentum_buffer");
+  for (const std::size_t i : call.with_gradient())
+    if (call.sizes(i).size() != 2)
+      fail(ErrorCode::ShapeMismatch, op, loc, place("params", i), " has sizes ", graph::sizes_text(call.sizes(i)),
+           ", and must be a matrix");
+  call.begin();
+
+  for (const std::size_t i : call.with_gradient()) {
+    const Tensor &p = params[i], &buffer = state.momentum_buffer[i];
+    const Tensor g = call.grad(i, false);
+    buffer.lerp_(g, 1.0 - o.momentum, loc);
+    const Ints sizes = call.sizes(i);
+    const Int n = sizes[0], m = sizes[1];
+    const Tensor update = orthogonal(o.nesterov ? lerp(g, buffer, o.momentum, loc) : buffer, n > m, o, loc);
+    const Float factor = like_adamw ? 0.2 * reprise::sqrt(Float(Int::max(n, m)))
+                                    : reprise::sqrt(Float(original ? Int::max(n, m) : n) / Float(m));
+    p.mul_(1.0 - o.lr * o.weight_decay, loc);
+    p.sub_(to(update, p.dtype(), loc), o.lr * Scalar(factor), loc);
   }
 }
 

@@ -5,10 +5,11 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "operators/parameters.h"
 #include "reprise/autograd.h"
 #include "reprise/compile.h"
-#include "reprise/optim.h"
 #include "reprise/ops.h"
+#include "reprise/optim.h"
 
 namespace reprise::optim {
 
@@ -17,46 +18,17 @@ namespace {
 /// What an optimizer of a kind is called, and what it does.
 template <class Rule>
 struct Kind;
-template <>
-struct Kind<SGDRule> {
-  static constexpr const char* name = "sgd";
-  static constexpr auto* apply = &sgd_;
-};
-template <>
-struct Kind<AdamRule> {
-  static constexpr const char* name = "adam";
-  static constexpr auto* apply = &adam_;
-};
-template <>
-struct Kind<AdamWRule> {
-  static constexpr const char* name = "adamw";
-  static constexpr auto* apply = &adamw_;
-};
-template <>
-struct Kind<AdafactorRule> {
-  static constexpr const char* name = "adafactor";
-  static constexpr auto* apply = &adafactor_;
-};
-template <>
-struct Kind<RMSpropRule> {
-  static constexpr const char* name = "rmsprop";
-  static constexpr auto* apply = &rmsprop_;
-};
-template <>
-struct Kind<AdagradRule> {
-  static constexpr const char* name = "adagrad";
-  static constexpr auto* apply = &adagrad_;
-};
-template <>
-struct Kind<NAdamRule> {
-  static constexpr const char* name = "nadam";
-  static constexpr auto* apply = &nadam_;
-};
-template <>
-struct Kind<RAdamRule> {
-  static constexpr const char* name = "radam";
-  static constexpr auto* apply = &radam_;
-};
+#define REPRISE_OPTIMIZER(Name, function)          \
+  template <>                                      \
+  struct Kind<Name##Rule> {                        \
+    static constexpr const char* name = #function; \
+    static constexpr auto* apply = &function##_;   \
+  };
+#define REPRISE_OPTIMIZERS(row)                                                                   \
+  row(SGD, sgd) row(Adam, adam) row(AdamW, adamw) row(Adafactor, adafactor) row(RMSprop, rmsprop) \
+      row(Adagrad, adagrad) row(NAdam, nadam) row(RAdam, radam) row(Muon, muon)
+REPRISE_OPTIMIZERS(REPRISE_OPTIMIZER)
+#undef REPRISE_OPTIMIZER
 
 AdamState new_state(AdamWRule, const Tensors& params, const AdamWOptions& o) { return AdamState::of(params, {.amsgrad = o.amsgrad}); }
 template <class Rule>
@@ -64,34 +36,15 @@ typename Rule::State new_state(Rule, const Tensors& params, const typename Rule:
   return Rule::State::of(params, o);
 }
 
-/// f(name, tensors) for each list of a state.
-template <class F>
-void each_list(const SGDState& s, F&& f) {
-  f("momentum_buffer", s.momentum_buffer);
-}
-template <class F>
-void each_list(const AdamState& s, F&& f) {
-  f("exp_avg", s.exp_avg), f("exp_avg_sq", s.exp_avg_sq), f("max_exp_avg_sq", s.max_exp_avg_sq);
-}
-template <class F>
-void each_list(const AdafactorState& s, F&& f) {
-  f("row_var", s.row_var), f("col_var", s.col_var), f("variance", s.variance);
-}
-template <class F>
-void each_list(const RMSpropState& s, F&& f) {
-  f("square_avg", s.square_avg), f("grad_avg", s.grad_avg), f("momentum_buffer", s.momentum_buffer);
-}
-template <class F>
-void each_list(const AdagradState& s, F&& f) {
-  f("sum", s.sum);
-}
-template <class F>
-void each_list(const NAdamState& s, F&& f) {
-  f("exp_avg", s.exp_avg), f("exp_avg_sq", s.exp_avg_sq);
-}
-template <class F>
-void each_list(const RAdamState& s, F&& f) {
-  f("exp_avg", s.exp_avg), f("exp_avg_sq", s.exp_avg_sq);
+/// f(name, tensors) for each list that a state has.
+template <class State, class F>
+void each_list(const State& s, F&& f) {
+#define REPRISE_LIST(name) \
+  if constexpr (requires { s.name; }) f(#name, s.name);
+  REPRISE_LIST(exp_avg)
+  REPRISE_LIST(exp_avg_sq) REPRISE_LIST(max_exp_avg_sq) REPRISE_LIST(square_avg) REPRISE_LIST(grad_avg)
+      REPRISE_LIST(momentum_buffer) REPRISE_LIST(sum) REPRISE_LIST(row_var) REPRISE_LIST(col_var) REPRISE_LIST(variance)
+#undef REPRISE_LIST
 }
 
 template <class Rule>
@@ -113,16 +66,7 @@ struct Optimizer<Rule>::Step {
 
 template <class Rule>
 Optimizer<Rule>::Optimizer(Tensors params, Options o, SourceLoc loc) : options(std::move(o)) {
-  const char* name = Kind<Rule>::name;
-  if (params.empty()) fail(ErrorCode::InvalidArgument, name, loc, "no parameters");
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const Tensor& p = params[i];
-    if (!p.defined()) fail(ErrorCode::InvalidArgument, name, loc, "parameter ", i, " is undefined");
-    if (!is_floating(p.dtype())) fail(ErrorCode::DTypeMismatch, name, loc, "parameter ", i, " is of ", dtype_name(p.dtype()), " (wanted a floating dtype)");
-    if (!p.is_leaf()) fail(ErrorCode::InvalidArgument, name, loc, "parameter ", i, " is no leaf: an operator made it, and backward() keeps no gradient of it (detach() it)");
-    for (std::size_t j = 0; j < i; ++j)
-      if (p.is_same(params[j])) fail(ErrorCode::InvalidArgument, name, loc, "parameters ", j, " and ", i, " are the same tensor");
-  }
+  operators::check_parameters(Kind<Rule>::name, params, loc);
   const NoGradScope off;
   State state = new_state(Rule(), params, options);
   step_ = std::make_unique<Step>(Step{std::move(params), std::move(state)});
@@ -195,13 +139,8 @@ std::string Optimizer<Rule>::explain() const {
   return step_->function.explain();
 }
 
-template class Optimizer<SGDRule>;
-template class Optimizer<AdamRule>;
-template class Optimizer<AdamWRule>;
-template class Optimizer<AdafactorRule>;
-template class Optimizer<RMSpropRule>;
-template class Optimizer<AdagradRule>;
-template class Optimizer<NAdamRule>;
-template class Optimizer<RAdamRule>;
+#define REPRISE_OPTIMIZER(Name, function) template class Optimizer<Name##Rule>;
+REPRISE_OPTIMIZERS(REPRISE_OPTIMIZER)
+#undef REPRISE_OPTIMIZER
 
 }  // namespace reprise::optim

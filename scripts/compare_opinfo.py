@@ -3,30 +3,38 @@
 
 usage: compare_opinfo.py [--evaluate build/bench/reprise_evaluate] [--only REGEX] [--dtypes float32,...] [--samples N]
                          [--compiled] [--gradients] [--errors] [--verbose] [--missing]
+                         [--log FILE] [--jobs N] [--operator-seconds S] [--sample-seconds S]
 
 Needs PyTorch (PyPI). Each sample input of each operator is given to PyTorch and to Reprise's function of that name:
-dtypes, sizes, values, which results are views of arguments, and what is an error must agree. With --compiled each call is
-compiled, too, with its numbers as symbols, and served twice; with --gradients gradients are compared; with --errors the
-database's error inputs must raise. Differences that are known stand in KNOWN, with their reasons. Prints
-`N samples, M agree, L listed, D differ` last; exit status 1 if any differs that is not listed.
+dtypes, sizes, values, which results are views of arguments and with which strides, and what is an error must agree.
+With --compiled each call is compiled, too, with its numbers as symbols, and served twice; with --gradients gradients
+are compared; with --errors the database's error inputs must raise. Differences that are known stand in KNOWN, with their
+reasons. Each operator and dtype runs in a process of its own: a crash or a hang costs one. --log keeps a line for each,
+and what is there already is not run again. Prints `N samples, M agree, L listed, D differ` last; exit status 1 if any
+differs that is not listed.
 """
 
 import argparse
 import inspect
 import json
-import math
+import os
 import re
-import subprocess
 import sys
+import time
+import warnings
 from collections import Counter, defaultdict
+from multiprocessing import get_context
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-ROOT = Path(__file__).resolve().parents[1]
+import evaluator
+from evaluator import ROOT, ULP, Evaluator, NoText, largest, told
+
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--evaluate", default=str(ROOT / "build" / "bench" / "reprise_evaluate"))
+parser.add_argument("--evaluate", default=evaluator.PROGRAM)
 parser.add_argument("--only", default="", help="operators whose name matches")
 parser.add_argument("--dtypes", default="float32,float64,int64,bfloat16")
 parser.add_argument("--samples", type=int, default=40, help="of an operator and dtype, at most")
@@ -35,8 +43,11 @@ parser.add_argument("--gradients", action="store_true")
 parser.add_argument("--errors", action="store_true")
 parser.add_argument("--verbose", action="store_true", help="every difference, not the first of a kind")
 parser.add_argument("--missing", action="store_true", help="list the operators that have no function here")
+parser.add_argument("--log", help="a file with a line for each operator and dtype; what it has is not run again")
+parser.add_argument("--jobs", type=int, default=1, help="operators at a time")
+parser.add_argument("--operator-seconds", type=float, default=60, help="of an operator and dtype")
+parser.add_argument("--sample-seconds", type=float, default=30, help="of one answer; past it the evaluator hangs")
 
-ULP = {torch.float64: 2**-52, torch.float32: 2**-23, torch.float16: 2**-10, torch.bfloat16: 2**-7}
 LARGEST_SAMPLE = 20000  # elements
 
 
@@ -145,8 +156,8 @@ SYNONYMS = {
 }
 
 
-class NotBound(Exception):
-    pass
+class NotBound(NoText):
+    """A call that has no function here."""
 
 
 def is_given(v):
@@ -222,6 +233,7 @@ NAMES = {
     "pinverse": "pinv",
     "linalg.vecdot": "vecdot",
     "linalg.pinv": "pinv",
+    "nn.functional.unfold": "im2col",
 }
 
 
@@ -240,7 +252,7 @@ def bind(op, sample):
             given = named(op, sample)
         except NotBound:
             given = {}
-        return SPECIAL[name](given, sample)
+        return SPECIAL[name]({**given, "op": op.name}, sample)
     if name not in FUNCTIONS:
         raise NotBound(f"no function {name}")
     given = named(op, sample)
@@ -378,6 +390,10 @@ def only(make, condition):
     return checked
 
 
+def of_tensor(s):
+    return isinstance(s.input, torch.Tensor)
+
+
 def int_at(i):
     return lambda s: len(s.args) > i and isinstance(s.args[i], int) and not isinstance(s.args[i], bool)
 
@@ -385,16 +401,81 @@ def int_at(i):
 def scattered(given, sample):
     dim, index, src = sample.args
     reduce = sample.kwargs.get("reduce")
-    if reduce:
-        raise NotBound("scatter with reduce")
-    return "scatter", [sample.input, dim, index, src]
+    return ("scatter_by" if reduce else "scatter"), [sample.input, dim, index, src, *([reduce] if reduce else [])]
+
+
+def index_added(given, sample):
+    alpha = sample.kwargs.get("alpha")
+    args = [sample.input, *sample.args]
+    return ("index_add", args) if alpha is None else ("index_add_of", [*args, alpha])
 
 
 def padded(given, sample):
     mode, value = given.get("mode", "constant"), given.get("value")
-    if mode == "constant" and value:
-        raise NotBound("pad with a value")
+    if mode == "constant":
+        return "pad_value", [given["input"], given["pad"], value or 0]
     return "pad", [given["input"], given["pad"], mode]
+
+
+def repeat_interleaved(given, sample):
+    repeats, dim = given["repeats"], given["dim"]
+    if dim is None:
+        raise NotBound("repeat_interleave of what is flattened")
+    return "repeat_interleave" + ("_by" if isinstance(repeats, torch.Tensor) else ""), [given["self"], repeats, dim]
+
+
+def normed(given, sample):
+    p = given["p"]
+    if given.get("dtype") is not None or p == "nuc":
+        raise NotBound("norm: of another dtype, or of singular values")
+    return "norm", [given["input"], 2 if p in ("fro", None) else p, given["dim"], given["keepdim"]]
+
+
+def attended(given, sample):
+    if given["dropout_p"]:
+        raise NotBound("scaled_dot_product_attention: other random numbers")
+    names = "query key value attn_mask dropout_p is_causal scale enable_gqa".split()
+    return "scaled_dot_product_attention", [given[k] for k in names]
+
+
+def converted(given, sample):
+    """Conversions without `copy`, which has no function here."""
+    if any(sample.kwargs.get(k) for k in ("copy", "memory_format")) or any(a is True for a in sample.args):
+        raise NotBound("to: a copy always, or of other strides")
+    dtype = next((a for a in (*sample.args, *sample.kwargs.values()) if isinstance(a, torch.dtype)), None)
+    if dtype is None:
+        raise NotBound("to: another device")
+    return "to", [sample.input, dtype]
+
+
+def arange(given, sample):
+    numbers = [sample.input, *sample.args]
+    kwargs = {k: v for k, v in sample.kwargs.items() if k not in IGNORED}
+    dtype, step = kwargs.pop("dtype", None), kwargs.pop("step", 1)
+    numbers += [kwargs.pop("end")] if "end" in kwargs else []
+    if kwargs:
+        raise NotBound(f"parameters of arange: {list(kwargs)}")
+    return "arange", [*([0] if len(numbers) == 1 else []), *numbers, *([step] if len(numbers) < 3 else []), dtype]
+
+
+def filled(name):
+    """Of functions that make tensors of sizes or like others."""
+
+    def make(given, sample):
+        kwargs = {k: v for k, v in sample.kwargs.items() if k not in IGNORED}
+        dtype = kwargs.pop("dtype", None)
+        args = [sample.input, *sample.args]
+        if name == "full":
+            args = [args[0], args[1] if len(args) > 1 else kwargs.pop("fill_value")]
+        elif name == "full_like":
+            args = [args[0], kwargs.pop("fill_value") if "fill_value" in kwargs else args[1]]
+        elif not name.endswith("like") and isinstance(args[0], int):
+            args = [args]
+        if kwargs:
+            raise NotBound(f"parameters of {name}: {list(kwargs)}")
+        return name, [*args, dtype]
+
+    return make
 
 
 def batch_normed(given, sample):
@@ -414,7 +495,7 @@ def tensordot(given, sample):
     dims = given["dims"]
     if isinstance(dims, (list, tuple)) and len(dims) == 2 and isinstance(dims[0], (list, tuple)):
         return "tensordot", [given["a"], given["b"], list(dims[0]), list(dims[1])]
-    raise NotBound("tensordot by a number of dimensions")
+    return "tensordot_of", [given["a"], given["b"], dims]
 
 
 SPECIAL = {
@@ -440,27 +521,62 @@ SPECIAL = {
     "dot": positional("dot", "self", "other"),
     "einsum": lambda g, s: ("einsum", [s.args[0], list(s.input)]),
     "repeat": positional("repeat", "self", "repeats"),
+    **{n: filled(n) for n in ("zeros", "ones", "full", "zeros_like", "ones_like", "full_like")},
+    "index_add": index_added,
+    "arange": arange,
+    "scaled_dot_product_attention": attended,
+    "to": converted,
+    "unique_consecutive": lambda g, s: (
+        "unique_consecutive",
+        [s.input, *(s.kwargs.get(k, False) for k in ("return_inverse", "return_counts")), s.kwargs.get("dim")],
+    ),
+    "repeat_interleave": repeat_interleaved,
+    "norm": normed,
+    "constant_pad_nd": lambda g, s: ("pad_value", [s.input, s.args[0], s.args[1] if len(s.args) > 1 else 0]),
+    **{f"atleast_{n}d": only(positional(f"atleast_{n}d", "self"), of_tensor) for n in (1, 2, 3)},
+    "nan_to_num": positional("nan_to_num", "self", "nan", "posinf", "neginf"),
     "hsplit": only(positional("hsplit", "self", "sections"), int_at(0)),
     "vsplit": only(positional("vsplit", "self", "sections"), int_at(0)),
     "tensor_split": lambda g, s: (
-        "tensor_split" if int_at(0)(s) else "tensor_split_at",
+        "tensor_split" if int_at(0)(s) or not torch.as_tensor(s.args[0]).dim() else "tensor_split_at",
         [
             s.input,
-            list(s.args[0]) if isinstance(s.args[0], (list, tuple)) else s.args[0],
+            s.args[0] if int_at(0)(s) else torch.as_tensor(s.args[0]).tolist(),
             s.kwargs.get("dim", s.args[1] if len(s.args) > 1 else 0),
         ],
     ),
     "narrow": only(positional("narrow", "self", "dim", "start", "length"), int_at(1)),
     "split": lambda g, s: (
         "split_with_sizes" if isinstance(s.args[0], (list, tuple)) else "split",
-        [s.input, *s.args, *s.kwargs.values()],
+        [s.input, s.args[0], s.args[1] if len(s.args) > 1 else s.kwargs.get("dim", 0)],
     ),
-    "movedim": only(positional("movedim", "self", "source", "destination"), int_at(0)),
+    "movedim": lambda g, s: ("movedim" if int_at(0)(s) else "movedim_of", [s.input, *s.args]),
     "zeta": positional("zeta", "x", "q"),
     "polygamma": lambda g, s: ("polygamma", [s.args[0], s.input]),
     "scatter": scattered,
     "pad": padded,
     "batch_norm": batch_normed,
+    "instance_norm": lambda g, s: (
+        "instance_norm",
+        [g[k] for k in "input weight bias running_mean running_var use_input_stats momentum eps".split()],
+    ),
+    "im2col": lambda g, s: ("im2col", [g[k] for k in "input kernel_size dilation padding stride".split()]),
+    "vander": only(
+        lambda g, s: ("vander", [s.input, s.kwargs.get("N"), s.kwargs.get("increasing", "linalg" in str(g["op"]))]),
+        lambda s: s.input.dim() == 1,
+    ),
+    "ctc_loss": lambda g, s: (
+        "ctc_loss",
+        [
+            g["log_probs"],
+            g["targets"],
+            torch.as_tensor(g["input_lengths"]),
+            torch.as_tensor(g["target_lengths"]),
+            g["blank"],
+            g["reduction"],
+            g["zero_infinity"],
+        ],
+    ),
     "tensordot": tensordot,
     "clone": positional("clone", "self"),
     "contiguous": positional("contiguous", "self"),
@@ -474,7 +590,7 @@ SPECIAL = {
         [list(s.input) if isinstance(s.input, (list, tuple)) else [s.input, *s.args], s.kwargs.get("indexing", "ij")],
     ),
     "where": lambda g, s: ("where", [s.args[0], s.input, s.args[1]]),
-    "round": only(positional("round", "self"), lambda s: not s.kwargs.get("decimals")),
+    "round": lambda g, s: ("round_to", [s.input, s.kwargs["decimals"]]) if s.kwargs else ("round", [s.input]),
     "interpolate": lambda g, s: (
         "interpolate",
         [
@@ -498,7 +614,7 @@ SPECIAL = {
                 [
                     s.input,
                     s.kwargs["kernel_size"],
-                    s.kwargs.get("stride") or [],
+                    [] if s.kwargs.get("stride") in (None, ()) else s.kwargs["stride"],
                     s.kwargs.get("padding", 0),
                     s.kwargs.get("dilation", 1),
                     s.kwargs.get("ceil_mode", False),
@@ -511,7 +627,8 @@ SPECIAL = {
         f"adaptive_{kind}_pool{n}d": (
             lambda n, kind: only(
                 lambda g, s: (f"adaptive_{kind}_pool{n}d", [s.input, s.args[0]]),
-                lambda s: not s.kwargs.get("return_indices") and (isinstance(s.args[0], int) or None not in s.args[0]),
+                lambda s: (kind == "avg" or s.kwargs.get("return_indices"))
+                and (isinstance(s.args[0], int) or None not in s.args[0]),
             )
         )(n, kind)
         for n in (1, 2, 3)
@@ -521,6 +638,9 @@ SPECIAL = {
         lambda g, s: ("embedding", [g["weight"], g["input"]]), lambda s: s.kwargs.get("max_norm") is None
     ),
 }
+
+# arguments that are written, of functions whose results they follow in the evaluator
+WRITTEN = {"batch_norm": [3, 4], "instance_norm": [3, 4]}
 
 # what these are called with differs from PyTorch by design, or is another function
 ELSEWHERE = {
@@ -533,80 +653,41 @@ ELSEWHERE = {
     "fft.irfft": "the same",
     "fft.irfft2": "the same",
     "fft.irfftn": "the same",
-    "nn.functional.ctc_loss": "lengths are tensors",
-    "linalg.vander": "another order",
-    "nn.functional.unfold": "im2col",
     "permute_copy": "no copies of views",
     "empty": "no values",
-    "nn.functional.instance_norm": "another order",
 }
 
-# operator -> [(regex of the difference, reason)]
+# (operators, what the difference says, reason), both regular expressions; docs/differences.md has the reasons, too
 TIES = "which of equal elements is the one"
-KNOWN = {
-    "as_strided": [("", "what a storage has beyond its tensor is not sent")],
-    "as_strided_scatter": [("g:", "by self: PyTorch is wrong (docs/differences.md)")],
-    "cholesky_inverse": [("g:", "PyTorch's gradient of the triangle that is not read")],
-    "cholesky_solve": [("g:", "PyTorch's gradient of the triangle that is not read")],
-    "kthvalue": [("values", TIES)],
-}
+KNOWN = [
+    ("as_strided", "", "what a storage has beyond its tensor is not sent"),
+    ("as_strided_scatter", "g: ", "by self: PyTorch is wrong"),
+    ("cholesky_inverse|cholesky_solve", "g: ", "PyTorch's gradient of the triangle that is not read"),
+    ("nn.functional.ctc_loss", "g: ", "PyTorch's is that before a log_softmax"),
+    ("kthvalue|mode|sort|topk", "result 1: ", TIES),
+    ("argsort", "(r|traced|replayed): ", TIES),
+    ("mode|msort|sort|topk", "^bfloat16 .*g: ", TIES),
+    ("gather", "must be int64 or int32, got uint8", "an index of another dtype that is empty"),
+    ("nextafter|special.zeta", "has no derivative", "refused where it is called, not at backward()"),
+    ("nn.functional.batch_norm", "wants 2 dimensions or more", "a vector without elements"),
+    ("addbmm|addmm|addmv|baddbmm", "must not be a float", "0.5 would silently be 0"),
+    ("cov", "^float64 ", "weights of float32 are summed in float64"),
+    ("special.entr", "g: .*0.0 for nan", "below 0, where it is -infinity"),
+    ("clamp", "^bfloat16 .*g: ", "a choice where a value is a bound"),
+    ("nn.functional.hardsigmoid", "^float64 .*g: ", "PyTorch's sixth is a float32"),
+    ("nn.functional.grid_sample", "^bfloat16 .*g: ", "places are computed in float32"),
+    ("nn.functional.local_response_norm", "^int64 error: DTypeMismatch", "means of integers are cut off"),
+    ("addcdiv|nn.functional.normalize", "^bfloat16 .*g: ", "sums that cancel, of terms that are rounded"),
+    ("clamp_max|clamp_min", "no error: PyTorch: $", "PyTorch computes it, too"),
+    ("cov", "weights cannot be negative", "values are not looked at"),
+    ("nn.functional.group_norm", "to be greater than 0", "no elements give none"),
+    ("nn.functional.hardtanh", "min_val cannot be greater", "as clamp"),
+    ("nn.functional.max_pool[13]d", "Expected (2D or 3D|input to have non-zero)", "no channels give none"),
+    ("roll", "Dimension specified as 0", "one element has nowhere to go"),
+]
 
 
-# ---- the evaluator
-
-
-def number(v):
-    if isinstance(v, float):
-        if math.isnan(v):
-            return "nan"
-        if math.isinf(v):
-            return "inf" if v > 0 else "-inf"
-        if v == 0 and math.copysign(1, v) < 0:
-            return "-0"
-    return v
-
-
-def told(a):
-    if isinstance(a, torch.Tensor):
-        a = a.detach()
-        form = {"t": str(a.dtype)[6:], "s": list(a.shape)}
-        flat = a
-        if not a.is_contiguous() and a.numel():
-            end = sum((n - 1) * k for n, k in zip(a.shape, a.stride())) + 1
-            flat = torch.as_strided(a, (end,), (1,))
-            form.update(k=list(a.stride()), o=0)
-        flat = flat.reshape(-1)
-        return {**form, "d": [number(v) for v in (flat.double() if a.dtype.is_floating_point else flat).tolist()]}
-    if isinstance(a, torch.dtype):
-        return str(a)[6:]
-    if isinstance(a, (list, tuple, torch.Size)):
-        return [told(v) for v in a]
-    if a is None or isinstance(a, (bool, int, float, str)):
-        return number(a)
-    raise NotBound(f"an argument of type {type(a).__name__}")
-
-
-class Evaluator:
-    def __init__(self, path):
-        self.path = path
-        self.process = None
-
-    def __call__(self, request):
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            )
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        if not line:
-            status = self.process.wait()
-            self.process = None
-            return {"e": "Crash", "m": f"the evaluator ended with status {status}"}
-        return json.loads(line)
+# ---- results
 
 
 def flat_results(r):
@@ -619,30 +700,15 @@ def flat_results(r):
 
 def difference(got, want, ulps):
     """None, or what differs of one result."""
-    if not isinstance(want, torch.Tensor):
-        return None if got == want else f"{got} for {want}"
-    dtype = str(want.dtype)[6:]
-    if got["t"] != dtype:
-        return f"dtype {got['t']} for {dtype}"
-    if got["s"] != list(want.shape):
-        return f"sizes {got['s']} for {list(want.shape)}"
-    values = (
-        torch.tensor([float(v) for v in got["d"]], dtype=torch.float64)
-        if want.dtype.is_floating_point
-        else torch.tensor([int(v) for v in got["d"]], dtype=torch.int64)
+    return evaluator.difference(
+        got, want, lambda values, expected: (values - expected).abs() <= ulps * ULP[want.dtype] * largest(expected)
     )
-    expected = want.detach().reshape(-1).to(values.dtype)
-    if not want.dtype.is_floating_point:
-        close = values == expected
-    else:
-        finite = expected[torch.isfinite(expected)]
-        scale = max(1.0, finite.abs().max().item()) if len(finite) else 1.0
-        close = (values - expected).abs() <= ulps * ULP[want.dtype] * scale
-        close |= (values == expected) | (values.isnan() & expected.isnan())
-    if close.all():
-        return None
-    i = int(torch.nonzero(~close)[0])
-    return f"{int((~close).sum())} of {len(values)} values, the first {values[i].item()!r} for {expected[i].item()!r} at {i}"
+
+
+def computed(op, sample, name, args):
+    """Results, and what is written: running statistics."""
+    results = flat_results(op.op(sample.input, *sample.args, **sample.kwargs))
+    return results + [args[i] for i in WRITTEN.get(name, []) if args[i] is not None]
 
 
 def tensors_of(v):
@@ -671,6 +737,11 @@ def shared(results, given):
     ]
 
 
+def same_strides(strides, want):
+    """Where they decide anything."""
+    return not want.numel() or all(a == b for a, b, n in zip(strides, want.stride(), want.shape) if n > 1)
+
+
 def with_gradients(v):
     if isinstance(v, torch.Tensor):
         return v.detach().requires_grad_(v.dtype.is_floating_point)
@@ -679,26 +750,26 @@ def with_gradients(v):
     return v
 
 
+def is_known(name, what):
+    return any(re.fullmatch(operators, name) and re.search(found, what) for operators, found, _ in KNOWN)
+
+
 class Comparison:
+    """What one operator and dtype gave."""
+
     def __init__(self, options):
         self.options = options
-        self.evaluator = Evaluator(options.evaluate)
+        self.evaluator = Evaluator(options.evaluate, options.sample_seconds)
         self.count = Counter()
-        self.seen = Counter()
+        self.differences = []
         self.eager = Counter()
-        self.unbound = {}
+        self.unbound = None
 
     def differ(self, op, dtype, kind, text, request):
-        for pattern, _ in KNOWN.get(op.name, []):
-            if re.search(pattern, f"{kind}: {text}"):
-                self.count["listed"] += 1
-                return
-        self.count["differ"] += 1
-        key = (op.name, kind)
-        self.seen[key] += 1
-        if self.options.verbose or self.seen[key] == 1:
-            shown = json.dumps(request)
-            print(f"{op.name} {str(dtype)[6:]} {kind}: {text}\n    {shown[:600]}", flush=True)
+        what = f"{str(dtype)[6:]} {kind}: {text}"
+        listed = is_known(op.name, what)
+        self.count["listed" if listed else "differ"] += 1
+        self.differences.append({"kind": kind, "text": what, "listed": listed, "call": json.dumps(request)[:600]})
 
     def right_in_double(self, op, sample, kind, i):
         """Of 16-bit types, where each rounds: is Reprise as near to the result in double precision as PyTorch is?"""
@@ -711,9 +782,10 @@ class Comparison:
         exact = type(sample)(
             wide(sample.input), args=wide(tuple(sample.args)), kwargs={k: wide(v) for k, v in sample.kwargs.items()}
         )
-        results = flat_results(op.op(exact.input, *exact.args, **exact.kwargs))
+        name, args = bind(op, exact)
+        results = computed(op, exact, name, args)
         if kind.endswith("g"):
-            return gradients(results, [t for t in tensors_of(bind(op, exact)[1]) if t.dtype.is_floating_point])[i]
+            return gradients(results, [t for t in tensors_of(args) if t.dtype.is_floating_point])[i]
         return results[i]
 
     def off(self, op, dtype, sample, kind, i, got, want, ulps):
@@ -745,7 +817,7 @@ class Comparison:
         request = {"f": name, "a": [told(a) for a in args], "g": wants, "c": self.options.compiled}
         error = None
         try:
-            results = flat_results(op.op(sample.input, *sample.args, **sample.kwargs))
+            results = computed(op, sample, name, args)
         except Exception as e:  # what PyTorch refuses of its own samples
             error = e
         answer = self.evaluator(request)
@@ -774,21 +846,23 @@ class Comparison:
                     else self.off(op, dtype, sample, kind, i, got, want, ulps)
                 )
                 if text:
-                    self.differ(op, dtype, kind, text, request)
+                    self.differ(op, dtype, kind, f"result {i}: {text}" if len(tensors) > 1 else text, request)
                     break
         given = tensors_of(args)
+        made = [r for r in results if isinstance(r, torch.Tensor)]
         views = shared(results, given)
-        for kind in ("v", "compiled_v"):
-            if (
-                kind in answer
-                and len(answer[kind]) == len(views)
-                and [
-                    g if r.numel() else -1
-                    for g, r in zip(answer[kind], (r for r in results if isinstance(r, torch.Tensor)))
-                ]
-                != views
-            ):
-                self.differ(op, dtype, kind, f"shares storage with arguments {answer[kind]} for {views}", request)
+        for kind, of in (("v", ["r"]), ("compiled_v", ["traced", "replayed"])):
+            found = answer.get(kind)
+            if found is None or len(found) != len(made):
+                continue
+            if [v if r.numel() else -1 for v, r in zip(found, made)] != views:
+                self.differ(op, dtype, kind, f"shares storage with arguments {found} for {views}", request)
+                continue
+            for want, view, *got in zip(made, views, *([g for g in answer[o] if isinstance(g, dict)] for o in of)):
+                off = [g["k"] for g in got if not same_strides(g["k"], want)] if view >= 0 else []
+                if off:
+                    self.differ(op, dtype, kind, f"strides {off[0]} for {list(want.stride())}", request)
+                    break
         if wants:
             try:
                 slopes = gradients(results, [t for t in given if t.dtype.is_floating_point])
@@ -813,7 +887,7 @@ class Comparison:
                         self.differ(op, dtype, kind, f"of tensor {i}: {text}", request)
                         break
         if "eager" in answer:
-            self.eager[(op.name, answer["eager"][:120])] += 1
+            self.eager[answer["eager"][:120]] += 1
         if self.count["differ"] + self.count["listed"] == before:
             self.count["agree"] += 1
 
@@ -822,58 +896,154 @@ class Comparison:
             try:
                 name, args = bind(op, e.sample_input)
                 request = {"f": name, "a": [told(a) for a in args]}
-            except NotBound:
+            except NoText:
                 continue
             answer = self.evaluator(request)
             if answer.get("e") in ("Unknown", "Malformed"):
                 continue
             self.count["samples"] += 1
-            if "e" in answer and answer["e"] != "Crash":
+            if "e" in answer and answer["e"] not in ("Crash", "Hang"):
                 self.count["agree"] += 1
             else:
-                self.differ(op, torch.float32, "no error", f"PyTorch: {e.error_regex}", request)
+                told_here = f"{answer['e']}: {answer['m']}, " if "e" in answer else ""
+                self.differ(op, torch.float32, "no error", f"{told_here}PyTorch: {e.error_regex}", request)
 
-    def operator(self, op):
-        if self.options.errors:
+    def values(self, op, dtype):
+        torch.manual_seed(0)
+        end = time.monotonic() + self.options.operator_seconds
+        for i, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
+            if i >= self.options.samples:
+                break
+            if time.monotonic() > end:
+                self.count["cut"] += 1
+                break
             try:
-                self.errors(op)
-            except Exception as e:
-                self.unbound[op.name] = f"{type(e).__name__}: {str(e)[:160]}"
-            return
-        for dtype in (getattr(torch, t) for t in self.options.dtypes.split(",")):
-            if dtype not in op.supported_dtypes("cpu"):
+                self.sample(op, dtype, sample)
+            except NoText as e:
+                self.unbound = str(e)
+                self.count["not bound"] += 1
+
+    def run(self, op, dtype):
+        start = time.monotonic()
+        try:
+            self.errors(op) if dtype is None else self.values(op, dtype)
+        except Exception as e:  # the database's own
+            self.unbound = f"{type(e).__name__}: {str(e)[:160]}"
+        self.evaluator.close()
+        return {
+            "count": self.count,
+            "differences": self.differences,
+            "eager": self.eager,
+            "unbound": self.unbound,
+            "seconds": round(time.monotonic() - start, 2),
+        }
+
+
+# ---- a process for each operator and dtype
+
+
+def work(options, op, dtype, to):
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)  # PyTorch's warnings
+    warnings.simplefilter("ignore")
+    to.send(Comparison(options).run(op, dtype))
+
+
+def key_of(op, dtype):
+    variant = f".{op.variant_test_name}" if op.variant_test_name else ""
+    return f"{op.name}{variant} {str(dtype)[6:] if dtype else 'errors'}"
+
+
+def results_of(options, tasks):
+    """Pairs of a task's key and its result, as they end."""
+    fork, waiting, running = get_context("fork"), list(reversed(tasks)), {}
+    while waiting or running:
+        while waiting and len(running) < options.jobs:
+            key, op, dtype = waiting.pop()
+            here, there = fork.Pipe(False)
+            process = fork.Process(target=work, args=(options, op, dtype, there))
+            process.start()
+            there.close()
+            running[here] = key, process, time.monotonic() + options.operator_seconds + 2 * options.sample_seconds
+        ready = wait(list(running), timeout=1)
+        for here, (key, process, end) in list(running.items()):
+            if here not in ready and time.monotonic() < end:
                 continue
-            torch.manual_seed(0)
+            what = "took too long"
             try:
-                for i, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=False)):
-                    if i >= self.options.samples:
-                        break
-                    try:
-                        self.sample(op, dtype, sample)
-                    except NotBound as e:
-                        self.unbound[op.name] = str(e)
-                        self.count["not bound"] += 1
-            except Exception as e:  # the database's own
-                self.unbound[op.name] = f"{type(e).__name__}: {str(e)[:160]}"
+                result = here.recv() if here in ready else None
+            except EOFError:
+                result, what = None, "ended"
+            process.kill()
+            process.join()
+            del running[here]
+            yield key, result or {"count": {}, "differences": [], "eager": {}, "unbound": f"PyTorch's process {what}"}
+
+
+def already_told(path):
+    found = {}
+    if path and Path(path).exists():
+        for line in Path(path).read_text().splitlines():
+            entry = json.loads(line)
+            found[entry["key"]] = entry["result"]
+    return found
 
 
 def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
-    comparison = Comparison(options)
+    results = already_told(options.log)
+    tasks = []
     for op in op_db:
-        if re.search(options.only, op.name):
-            comparison.operator(op)
-    if options.missing:
-        for name, why in sorted(comparison.unbound.items()):
-            print(f"not compared: {name}: {why}")
-    for (name, why), n in comparison.eager.most_common():
+        if not re.search(options.only, op.name):
+            continue
+        for dtype in [None] if options.errors else (getattr(torch, t) for t in options.dtypes.split(",")):
+            if dtype is None or dtype in op.supported_dtypes("cpu"):
+                tasks.append((key_of(op, dtype), op, dtype))
+    wanted = {key for key, _, _ in tasks}
+    results = {key: result for key, result in results.items() if key in wanted}
+    missing = [t for t in tasks if t[0] not in results]
+    for n, (key, result) in enumerate(results_of(options, missing), len(results) + 1):
+        results[key] = result
+        if options.log:
+            with open(options.log, "a") as log:
+                log.write(json.dumps({"key": key, "result": result}) + "\n")
+        if sys.stderr.isatty() or n % 50 == 0:
+            print(f"{n} of {len(tasks)}: {key}, {result.get('seconds', 0)} s", file=sys.stderr, flush=True)
+    return tell(options, results)
+
+
+def tell(options, results):
+    count, eager, seen = Counter(), Counter(), Counter()
+    for key, result in results.items():
+        name = key.split()[0]
+        count.update({k: n for k, n in result["count"].items() if k not in ("listed", "differ")})
+        for why, n in result["eager"].items():
+            eager[name, why] += n
+        for d in result["differences"]:
+            listed = is_known(operator_of(name), d["text"])  # by today's table
+            count["listed" if listed else "differ"] += 1
+            if listed:
+                continue
+            seen[name, d["kind"]] += 1
+            if options.verbose or seen[name, d["kind"]] == 1:
+                print(f"{name} {d['text']}\n    {d['call']}")
+        if options.missing and result["unbound"]:
+            print(f"not compared: {key}: {result['unbound']}")
+    for (name, why), n in eager.most_common():
         print(f"eager: {name}, {n} times: {why}")
-    c = comparison.count
+    if count["cut"]:
+        print(f"{count['cut']} operators were cut off by --operator-seconds")
     print(
-        f"{c['samples']} samples, {c['agree']} agree, {c['listed']} listed, {c['differ']} differ ({c['not bound']} samples have no function here)"
+        f"{count['samples']} samples, {count['agree']} agree, {count['listed']} listed, {count['differ']} differ "
+        f"({count['not bound']} samples have no function here)"
     )
-    return 1 if c["differ"] else 0
+    return 1 if count["differ"] else 0
+
+
+def operator_of(name):
+    """Without the variant."""
+    return next(op.name for op in op_db if key_of(op, None).split()[0] == name)
 
 
 if __name__ == "__main__":

@@ -10,22 +10,20 @@ known (KNOWN below; docs/differences.md has the reasons). Prints `N results, M a
 """
 import argparse
 import itertools
-import json
 import math
 import re
-import subprocess
 import sys
 from collections import defaultdict
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 import compare_torch_vision
+import evaluator
+from evaluator import ULP, largest, told
 
-ROOT = Path(__file__).resolve().parents[1]
 parser = argparse.ArgumentParser()
-parser.add_argument("--evaluate", default=str(ROOT / "build" / "bench" / "reprise_evaluate"))
+parser.add_argument("--evaluate", default=evaluator.PROGRAM)
 parser.add_argument("--only", default="")
 parser.add_argument("--list", action="store_true", help="names of the functions that are compared")
 parser.add_argument("--verbose", action="store_true", help="every difference, not the first of each function")
@@ -61,76 +59,31 @@ def some(size, t=torch.float32, seed=0):
     return torch.randint(0 if t == torch.uint8 else -6, 7, (n,), generator=g).to(t).reshape(size)
 
 
-# ---- how arguments and results are told
+# ---- results that are near enough
 
-def number(v):
-    if isinstance(v, float):
-        if math.isnan(v):
-            return "nan"
-        if math.isinf(v):
-            return "inf" if v > 0 else "-inf"
-        if v == 0 and math.copysign(1, v) < 0:
-            return "-0"
-    return v
-
-
-def told(a):
-    if isinstance(a, torch.Tensor):
-        flat = a.reshape(-1)
-        data = [number(v) for v in (flat.double() if a.dtype.is_floating_point else flat).tolist()]
-        return {"t": str(a.dtype)[6:], "s": list(a.shape), "d": data}
-    if isinstance(a, torch.dtype):
-        return str(a)[6:]
-    if isinstance(a, (list, tuple)):
-        return [told(v) for v in a]
-    return number(a)
-
-
-class Evaluator:
-    def __init__(self):
-        self.process = subprocess.Popen([options.evaluate], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __call__(self, name, args, **more):
-        self.process.stdin.write(json.dumps({"f": name, "a": [told(a) for a in args], **more}) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            print(f"{options.evaluate} ended at {name} {args}", file=sys.stderr)
-            sys.exit(2)
-        return json.loads(line)
-
-
-ULP = {torch.float64: 2**-52, torch.float32: 2**-23, torch.float16: 2**-10, torch.bfloat16: 2**-7}
 TINY = {torch.float64: 1e-300, torch.float32: 1e-37, torch.float16: 6.2e-5, torch.bfloat16: 1e-37}
 
 
 def difference(got, want, ulps):
     """None, or what differs of one result."""
-    if not isinstance(want, torch.Tensor):
-        return None if got == want else f"{got} for {want}"
-    dtype = str(want.dtype)[6:]
-    if got["t"] != dtype:
-        return f"dtype {got['t']} for {dtype}"
-    if got["s"] != list(want.shape):
-        return f"sizes {got['s']} for {list(want.shape)}"
-    values = [float(v) if isinstance(v, str) else v for v in got["d"]]
-    if not want.dtype.is_floating_point:
-        expected = [int(v) for v in want.reshape(-1).tolist()]
-        wrong = [(i, int(a), b) for i, (a, b) in enumerate(zip(values, expected)) if int(a) != b]
-    else:
-        expected = want.double().reshape(-1)
-        a = torch.tensor(values, dtype=torch.float64)
-        close = (a - expected).abs() <= ulps * (ULP[want.dtype] * expected.abs()) + ulps * ULP[want.dtype] * TINY[want.dtype]
+
+    def close(values, expected):
+        ulp = ulps * ULP[want.dtype]
+        near = (values - expected).abs() <= ulp * expected.abs() + ulp * TINY[want.dtype]
         if ulps > 4:  # sums: beside the largest that took part
-            finite = expected[torch.isfinite(expected)]
-            if len(finite):
-                close |= (a - expected).abs() <= ulps * ULP[want.dtype] * max(1.0, finite.abs().max().item())
-        close |= (a == expected) | (a.isnan() & expected.isnan())
-        wrong = [(i, values[i], expected[i].item()) for i in torch.nonzero(~close).reshape(-1).tolist()]
-    if not wrong:
-        return None
-    i, a, b = wrong[0]
-    return f"{len(wrong)} of {len(values)} values, the first {a!r} for {b!r} at {i}"
+            near |= (values - expected).abs() <= ulp * largest(expected)
+        return near
+
+    return evaluator.difference(got, want, close)
+
+
+class Evaluator(evaluator.Evaluator):
+    def __call__(self, name, args, **more):
+        answer = super().__call__({"f": name, "a": [told(a) for a in args], **more})
+        if answer.get("e") == "Crash":
+            print(f"{options.evaluate}: {answer['m']} at {name} {args}", file=sys.stderr)
+            sys.exit(2)
+        return answer
 
 
 # ---- the functions: name -> (PyTorch's, ulps, cases)
@@ -636,7 +589,7 @@ def torch_gradients(f, args):
 
 
 def compare_gradients():
-    evaluate, total, agree, skipped, differing = Evaluator(), 0, 0, 0, 0
+    evaluate, total, agree, skipped, differing = Evaluator(options.evaluate), 0, 0, 0, 0
     for name in sorted(TABLE):
         if not re.search(options.only, name):
             continue
@@ -678,7 +631,7 @@ def main():
         return 0
     if options.gradients:
         return compare_gradients()
-    evaluate = Evaluator()
+    evaluate = Evaluator(options.evaluate)
     total, agree, differing, by_function = 0, 0, 0, defaultdict(list)
     for name in sorted(TABLE):
         if not re.search(options.only, name):

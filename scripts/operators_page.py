@@ -55,7 +55,8 @@ def table(tool):
 def families():
     """{header: its free functions} of the headers of operators beside ops.h: those that give tensors and are no part of the machinery."""
     machinery = {"ops", "tensor", "compile", "cond", "library", "patterns", "pattern_match", "decomposition", "device", "dlpack", "flatten", "kernel", "safetensors", "weights", "settings",
-                 "accessor", "compat", "gguf", "indexing", "nn", "nn_layers"}
+                 "accessor", "compat", "gguf", "indexing", "nn", "nn_layers",
+                 "nn_losses", "nn_recurrent", "nn_transformers"}
     found = {}
     for header in sorted((ROOT / "include" / "reprise").glob("*.h")):
         if header.stem not in machinery:

@@ -1,7 +1,9 @@
-// Evaluates calls that are told on standard input, for scripts/compare_torch.py: a line of JSON for each, a line of JSON as its answer.
+// Evaluates calls that are told on standard input, for scripts/compare_torch.py: a line of JSON for each, a line of
+// JSON as its answer.
 //
 //   {"f": "add", "a": [{"t": "float32", "s": [2], "d": [1, "nan"]}, 2, 1]}
-//   {"r": [{"t": "float32", "s": [2], "d": [3, "nan"]}], "v": [-1]}     or     {"e": "ShapeMismatch", "m": "add: ..."}
+//   {"r": [{"t": "float32", "s": [2], "k": [1], "d": [3, "nan"]}], "v": [-1]}     or     {"e": "ShapeMismatch", "m":
+//   "add: ..."}
 //
 // A strided tensor has its storage in "d", its strides in "k", its offset in "o". "v" says for each result which of the
 // tensors it shares its storage with. With "g": true the answer has "g", too: gradients of the results by the floating
@@ -9,7 +11,8 @@
 // arguments: "traced" and "replayed" are the results of its first and second call, "compiled_v" and "compiled_g" are
 // as "v" and "g", and "eager" is why it was served eagerly.
 //
-// Arguments are those of the public function in order: tensors are objects, numbers that JSON has not ("nan", "inf", "-inf", "-0") are texts, what is left out is null.
+// Arguments are those of the public function in order: tensors are objects, numbers that JSON has not ("nan", "inf",
+// "-inf", "-0") are texts, what is left out is null.
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -79,8 +82,9 @@ Tensor tensor_from(const Json& j) {
 }
 
 Json tensor_text(const Tensor& t) {
-  Json r{{"t", dtype_name(t.dtype())}, {"s", Json::array()}, {"d", Json::array()}};
+  Json r{{"t", dtype_name(t.dtype())}, {"s", Json::array()}, {"k", Json::array()}, {"d", Json::array()}};
   for (const Int& s : t.sizes()) r["s"].push_back(s.value());
+  for (const Int& k : t.strides()) r["k"].push_back(k.value());
   if (t.dtype() == kInt64) {
     for (std::int64_t v : t.to_vector<std::int64_t>()) r["d"].push_back(v);
     return r;

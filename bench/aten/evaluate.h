@@ -104,7 +104,8 @@ template <> struct Argument<IntArrayRef> {
 template <> struct Argument<OptionalDims> {
   OptionalDims held;
   explicit Argument(const Json& j) {
-    if (j.is_number()) held = OptionalDims(j.get<std::int64_t>());
+    if (j.is_number())
+      held = OptionalDims(int_from(j).value());
     else if (!j.is_null()) held = OptionalDims(IntArrayRef(ints_from(j)));
   }
   const OptionalDims& get() const { return held; }

@@ -56,11 +56,25 @@ void add_families(Calls& calls) {
   REPRISE_CALL(bilinear) REPRISE_CALL(multi_dot) REPRISE_CALL(matrix_power) REPRISE_CALL(meshgrid) REPRISE_CALL(cartesian_prod) REPRISE_CALL(tril_indices) REPRISE_CALL(triu_indices) REPRISE_CALL(triangular_solve)
   REPRISE_CALL(nonzero) REPRISE_CALL(argwhere) REPRISE_CALL(masked_select) 
   calls["unique"] = [](const Json& a) { return given(unique(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), SourceLoc{})); };
-  calls["unique_consecutive"] = [](const Json& a) { return given(unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), std::nullopt, SourceLoc{})); };
+  calls["unique_consecutive"] = [](const Json& a) {
+    const Argument<std::optional<Int>> dim(a.size() > 3 ? a.at(3) : Json());
+    return given(
+        unique_consecutive(tensor_from(a.at(0)), a.at(1).get<bool>(), a.at(2).get<bool>(), dim.get(), SourceLoc{}));
+  };
   calls["trapezoid"] = call_of<Tensor, const Tensor&, Scalar, Int, SourceLoc>(&reprise::trapezoid);
   calls["trapezoid_at"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::trapezoid);
-  REPRISE_CALL(ravel) REPRISE_CALL(var_mean) REPRISE_CALL(std_mean)
-  REPRISE_CALL(take) REPRISE_CALL(take_along_dim) REPRISE_CALL(embedding_bag)
+  REPRISE_CALL(ravel)
+  REPRISE_CALL(var_mean) REPRISE_CALL(std_mean) REPRISE_CALL(take) REPRISE_CALL(take_along_dim)
+      REPRISE_CALL(embedding_bag) REPRISE_CALL(addbmm) REPRISE_CALL(nonzero_static) REPRISE_CALL(normalize)
+          calls["tensordot_of"] = call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::tensordot);
+  calls["movedim_of"] = call_of<Tensor, const Tensor&, IntArrayRef, IntArrayRef, SourceLoc>(&reprise::movedim);
+  calls["round_to"] = call_of<Tensor, const Tensor&, Int, SourceLoc>(&reprise::round);
+  calls["index_add_of"] =
+      call_of<Tensor, const Tensor&, Int, const Tensor&, const Tensor&, Scalar, SourceLoc>(&reprise::index_add);
+  calls["scatter_by"] = call_of<Tensor, const Tensor&, Int, const Tensor&, const Operand&, std::string_view, SourceLoc>(
+      &reprise::scatter);
+  calls["repeat_interleave_by"] =
+      call_of<Tensor, const Tensor&, const Tensor&, Int, SourceLoc>(&reprise::repeat_interleave);
 }
 
 }  // namespace reprise::aten

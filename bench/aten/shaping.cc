@@ -17,8 +17,13 @@ void add_shaping(Calls& calls) {
   calls["index"] = call_of<Tensor, const Tensor&, TensorArrayRef, SourceLoc>(&reprise::index);
   calls["arange"] = call_of<Tensor, Scalar, Scalar, Scalar, const TensorOptions&, SourceLoc>(&reprise::arange);
   REPRISE_CALL(linspace)
-  REPRISE_CALL(eye) REPRISE_CALL(t) REPRISE_CALL(as_strided) REPRISE_CALL(as_strided_scatter) REPRISE_CALL(expand_as)
-  REPRISE_CALL(broadcast_to) REPRISE_CALL(clone) REPRISE_CALL(contiguous) REPRISE_CALL(split_with_sizes)
+  REPRISE_CALL(eye)
+  REPRISE_CALL(t) REPRISE_CALL(as_strided) REPRISE_CALL(as_strided_scatter) REPRISE_CALL(expand_as)
+      REPRISE_CALL(broadcast_to) REPRISE_CALL(clone) REPRISE_CALL(contiguous) REPRISE_CALL(split_with_sizes)
+          REPRISE_CALL(mT) REPRISE_CALL(view_as) REPRISE_CALL(reshape_as) REPRISE_CALL(zeros) REPRISE_CALL(ones)
+              REPRISE_CALL(full) REPRISE_CALL(zeros_like) REPRISE_CALL(ones_like) REPRISE_CALL(full_like)
+                  REPRISE_CALL(equal) calls["pad_value"] =
+                      call_of<Tensor, const Tensor&, IntArrayRef, Scalar, SourceLoc>(&reprise::pad);
   calls["view"] = call_of<Tensor, const Tensor&, IntArrayRef, SourceLoc>(&reprise::view);
   calls["tensor_split"] = call_of<std::vector<Tensor>, const Tensor&, Int, Int, SourceLoc>(&reprise::tensor_split);
   calls["tensor_split_at"] =

@@ -1,8 +1,10 @@
 #pragma once
 #include "reprise/ops.h"
 
-/// Losses. input and target broadcast where nothing else is said; `reduction` is "none" (a loss for each), "mean" or "sum" (0-dim). Results are of the
-/// operands' promoted floating dtype; half types are computed in float32 and rounded once. Other words and parameters out of range: InvalidArgument.
+/// Losses. input and target broadcast where nothing else is said; `reduction` is "none" (a loss for each), "mean" or
+/// "sum" (0-dim). Results are of the operands' promoted floating dtype; half types are computed in float32 and rounded
+/// once. Integers alone are refused (DTypeMismatch), but for losses of distances and margins and for poisson_nll_loss,
+/// where they become floats of the default dtype. Other words and parameters out of range: InvalidArgument.
 namespace reprise REPRISE_VISIBLE {
 
 /// |input - target|, and its square.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "reprise/attention.h"
 #include "reprise/convolution.h"
 #include "reprise/normalization.h"
 #include "reprise/ops.h"
@@ -176,41 +177,71 @@ struct Dropout : Callable<Dropout> {
 };
 
 /// Of embed_dim in num_heads heads; query [len, batch, embed_dim], or [batch, len, embed_dim] with batch_first, or
-/// without a batch [len, embed_dim].
+/// without a batch [len, embed_dim]. Where `training` is set, `dropout` of its weights are dropped.
 struct MultiheadAttention : Callable<MultiheadAttention> {
-  Tensor in_proj_weight;               ///< [3 embed_dim, embed_dim]: of query, key and value
-  std::optional<Tensor> in_proj_bias;  ///< [3 embed_dim]
+  Tensor in_proj_weight;                 ///< [3 embed_dim, embed_dim]: of query, key and value
+  std::optional<Tensor> in_proj_bias;    ///< [3 embed_dim]
+  std::optional<Tensor> bias_k, bias_v;  ///< [1, 1, embed_dim]: a key more, with its value
   Linear out_proj;
   std::int64_t num_heads = 1;
   bool batch_first = false;
+  double dropout = 0;
+  bool add_zero_attn = false;  ///< a key of zeros more
+  bool training = false;
   MultiheadAttention() = default;
-  MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool with_bias = true, bool batch_is_first = false) : out_proj(embed_dim, embed_dim, with_bias), num_heads(heads), batch_first(batch_is_first) {
+  MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool with_bias = true, bool batch_is_first = false,
+                     double dropped = 0)
+      : out_proj(embed_dim, embed_dim, with_bias), num_heads(heads), batch_first(batch_is_first), dropout(dropped) {
     const double bound = std::sqrt(6.0 / static_cast<double>(4 * embed_dim));
     in_proj_weight = empty({3 * embed_dim, embed_dim}).uniform_(-bound, bound);
     in_proj_bias = detail::made_if(with_bias, [&] { return zeros({3 * embed_dim}); });
     if (with_bias) out_proj.bias->zero_();
   }
-  /// attn_mask as scaled_dot_product_attention takes it: bool, true takes part; or floats that are added.
-  Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask = {}, bool is_causal = false, SourceLoc loc = SourceLoc::current()) const {
-    const Int e = in_proj_weight.size(1), d = e / num_heads;
-    if (e % num_heads != 0) throw Error(ErrorCode::ShapeMismatch, "MultiheadAttention", e.str() + " elements in " + std::to_string(num_heads) + " heads", loc);
-    if (query.dim() == 2) {  // one sequence: a batch of it
-      auto batch = [&](const Tensor& x) { return x.unsqueeze(batch_first ? 0 : 1, loc); };
-      return forward(batch(query), batch(key), batch(value), attn_mask, is_causal, loc)
-          .squeeze(batch_first ? 0 : 1, loc);
-    }
-    auto heads = [&](const Tensor& x, int part) {
-      Tensor bias;
-      if (in_proj_bias) bias = in_proj_bias->narrow(0, e * part, e, loc);
-      Tensor p = linear(x, in_proj_weight.narrow(0, e * part, e, loc), bias, loc);
-      if (!batch_first) p = p.transpose(0, 1, loc);
-      return p.reshape({p.size(0), p.size(1), num_heads, d}, loc).transpose(1, 2, loc);  // [batch, heads, len, d]
-    };
-    Tensor out = scaled_dot_product_attention(heads(query, 0), heads(key, 1), heads(value, 2), attn_mask, 0.0, is_causal, std::nullopt, false, loc).transpose(1, 2, loc);
-    out = out.reshape({out.size(0), out.size(1), e}, loc);
-    return out_proj.forward(batch_first ? out : out.transpose(0, 1, loc), loc);
+  /// attn_mask as scaled_dot_product_attention takes it: bool, true takes part; or floats that are added. Of
+  /// key_padding_mask [batch, keys] true is padding, which takes no part; or floats.
+  Tensor forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& attn_mask = {},
+                 bool is_causal = false, const Tensor& key_padding_mask = {},
+                 SourceLoc loc = SourceLoc::current()) const {
+    MultiHeadAttentionOptions o = options(attn_mask, is_causal, key_padding_mask, loc);
+    o.need_weights = false;
+    return attended(query, key, value, o, loc).first;
   }
-  REPRISE_FIELDS(MultiheadAttention, in_proj_weight, in_proj_bias, out_proj, num_heads, batch_first)
+  /// The same with the weights: their mean over heads [batch, queries, keys], or each's [batch, num_heads, queries,
+  /// keys].
+  TensorPair forward_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const Tensor& attn_mask = {}, bool is_causal = false,
+                                  const Tensor& key_padding_mask = {}, bool average = true,
+                                  SourceLoc loc = SourceLoc::current()) const {
+    MultiHeadAttentionOptions o = options(attn_mask, is_causal, key_padding_mask, loc);
+    o.average_attn_weights = average;
+    return attended(query, key, value, o, loc);
+  }
+  REPRISE_FIELDS(MultiheadAttention, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj, num_heads, batch_first,
+                 dropout, add_zero_attn, training)
+
+ private:
+  MultiHeadAttentionOptions options(const Tensor& mask, bool causal, const Tensor& padding, SourceLoc loc) const {
+    return {.num_heads = num_heads,
+            .in_proj_weight = in_proj_weight,
+            .in_proj_bias = detail::or_none(in_proj_bias),
+            .bias_k = detail::or_none(bias_k),
+            .bias_v = detail::or_none(bias_v),
+            .add_zero_attn = add_zero_attn,
+            .dropout_p = dropout,
+            .out_proj_weight = out_proj.weight,
+            .out_proj_bias = detail::or_none(out_proj.bias),
+            .training = training,
+            .key_padding_mask = padding,
+            .attn_mask = mask.defined() && mask.dtype() == kBool ? logical_not(mask, loc) : mask,
+            .is_causal = causal};
+  }
+  TensorPair attended(const Tensor& query, const Tensor& key, const Tensor& value, const MultiHeadAttentionOptions& o,
+                      SourceLoc loc) const {
+    if (!batch_first || query.dim() != 3) return multi_head_attention_forward(query, key, value, o, loc);
+    auto turned = [&](const Tensor& x) { return x.dim() == 3 ? x.transpose(0, 1, loc) : x; };
+    TensorPair r = multi_head_attention_forward(turned(query), turned(key), turned(value), o, loc);
+    return {turned(r.first), r.second};
+  }
 };
 
 // ---- layers without weights, which stand in a Sequential
@@ -346,3 +377,6 @@ void train(Model& model, bool on = true) {
 }  // namespace reprise
 
 #include "reprise/nn_layers.h"
+#include "reprise/nn_losses.h"
+#include "reprise/nn_recurrent.h"
+#include "reprise/nn_transformers.h"

@@ -1,21 +1,17 @@
 #pragma once
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "reprise/losses.h"
 #include "reprise/nn.h"
-#include "reprise/rnn.h"
+#include "reprise/products.h"
 #include "reprise/vision.h"
 
-/// More layers of torch::nn, as reprise/nn.h has them: activations, padding, resizing, transposed convolutions, norms
-/// of instances, recurrent networks, encoders of transformers, and losses. Errors are those of the functions that they
-/// call.
+/// More layers of torch::nn, as reprise/nn.h has them: activations, padding, resizing, pooling, transposed convolutions
+/// and norms of instances. Errors are those of the functions that they call.
 namespace reprise REPRISE_VISIBLE {
 namespace nn {
 
@@ -47,6 +43,8 @@ REPRISE_ACTIVATION(Hardsigmoid, hardsigmoid(x, loc))
 REPRISE_ACTIVATION(Softsign, softsign(x, loc))
 REPRISE_ACTIVATION(Tanhshrink, tanhshrink(x, loc))
 REPRISE_ACTIVATION(LogSigmoid, log_sigmoid(x, loc))
+/// Of images [n, c, h, w] or [c, h, w]: over the channels.
+REPRISE_ACTIVATION(Softmax2d, softmax(x, -3, std::nullopt, loc))
 REPRISE_ACTIVATION_OF(LeakyReLU, negative_slope, 0.01, leaky_relu(x, negative_slope, loc))
 REPRISE_ACTIVATION_OF(ELU, alpha, 1.0, elu(x, alpha, 1, 1, loc))
 REPRISE_ACTIVATION_OF(CELU, alpha, 1.0, celu(x, alpha, loc))
@@ -78,6 +76,39 @@ struct PReLU : Callable<PReLU> {
   explicit PReLU(std::int64_t count, double value = 0.25) : weight(full({count}, value)) {}
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return prelu(x, weight, loc); }
   REPRISE_FIELDS(PReLU, weight)
+};
+/// x where it is above threshold, otherwise value.
+struct Threshold : Callable<Threshold> {
+  double threshold = 0, value = 0;
+  Threshold() = default;
+  Threshold(double above, double otherwise) : threshold(above), value(otherwise) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return reprise::threshold(x, threshold, value, loc);
+  }
+  REPRISE_FIELDS(Threshold, threshold, value)
+};
+/// Negative elements times a slope: where `training` is set one of each element, drawn between the bounds, otherwise
+/// their mean.
+struct RReLU : Callable<RReLU> {
+  double lower = 1.0 / 8, upper = 1.0 / 3;
+  bool training = false;
+  RReLU() = default;
+  RReLU(double least, double most) : lower(least), upper(most) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    if (!training) return leaky_relu(x, (lower + upper) / 2, loc);
+    const Tensor slope = add(mul(rand_like(x, {}, loc), upper - lower, loc), lower, 1, loc);
+    return where(ge(x, 0, loc), x, mul(x, slope, loc), loc);
+  }
+  REPRISE_FIELDS(RReLU, lower, upper, training)
+};
+struct Softmin : Callable<Softmin> {
+  std::int64_t dim = -1;
+  Softmin() = default;
+  explicit Softmin(std::int64_t along) : dim(along) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return softmax(neg(x, loc), dim, std::nullopt, loc);
+  }
+  REPRISE_FIELDS(Softmin, dim)
 };
 struct GLU : Callable<GLU> {
   std::int64_t dim = -1;
@@ -120,6 +151,43 @@ struct PixelUnshuffle : Callable<PixelUnshuffle> {
     return pixel_unshuffle(x, factor, loc);
   }
   REPRISE_FIELDS(PixelUnshuffle, factor)
+};
+
+struct ChannelShuffle : Callable<ChannelShuffle> {
+  std::int64_t groups = 1;
+  ChannelShuffle() = default;
+  explicit ChannelShuffle(std::int64_t of) : groups(of) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return channel_shuffle(x, groups, loc);
+  }
+  REPRISE_FIELDS(ChannelShuffle, groups)
+};
+/// Windows as columns (im2col), and their sum in an image (col2im); a list is of one number, or of one for each
+/// dimension.
+struct WindowOptions {
+  std::vector<std::int64_t> dilation = {1}, padding = {0}, stride = {1};
+};
+struct Unfold : Callable<Unfold> {
+  std::vector<std::int64_t> kernel_size;
+  WindowOptions options;
+  Unfold() = default;
+  explicit Unfold(std::vector<std::int64_t> kernel, WindowOptions o = {})
+      : kernel_size(std::move(kernel)), options(std::move(o)) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return im2col(x, kernel_size, options.dilation, options.padding, options.stride, loc);
+  }
+  REPRISE_FIELDS(Unfold, kernel_size, options)
+};
+struct Fold : Callable<Fold> {
+  std::vector<std::int64_t> output_size, kernel_size;
+  WindowOptions options;
+  Fold() = default;
+  Fold(std::vector<std::int64_t> to, std::vector<std::int64_t> kernel, WindowOptions o = {})
+      : output_size(std::move(to)), kernel_size(std::move(kernel)), options(std::move(o)) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return col2im(x, output_size, kernel_size, options.dilation, options.padding, options.stride, loc);
+  }
+  REPRISE_FIELDS(Fold, output_size, kernel_size, options)
 };
 
 namespace detail {
@@ -202,6 +270,93 @@ struct MaxPool : Callable<MaxPool<D>> {
 };
 using MaxPool1d = MaxPool<1>;
 using MaxPool3d = MaxPool<3>;
+template <int D>
+struct AvgPool : Callable<AvgPool<D>> {
+  std::int64_t kernel = 2, stride = 2, padding = 0;
+  AvgPool() = default;
+  explicit AvgPool(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0)
+      : kernel(size), stride(every.value_or(size)), padding(around) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    if constexpr (D == 1)
+      return avg_pool1d(x, kernel, stride, padding, false, true, std::nullopt, loc);
+    else
+      return avg_pool3d(x, kernel, stride, padding, false, true, std::nullopt, loc);
+  }
+  REPRISE_FIELDS(AvgPool, kernel, stride, padding)
+};
+using AvgPool1d = AvgPool<1>;
+using AvgPool3d = AvgPool<3>;
+/// The root of sums of powers, without padding.
+template <int D>
+struct LPPool : Callable<LPPool<D>> {
+  double norm_type = 2;
+  std::int64_t kernel = 2, stride = 2;
+  LPPool() = default;
+  LPPool(double norm, std::int64_t size, std::optional<std::int64_t> every = std::nullopt)
+      : norm_type(norm), kernel(size), stride(every.value_or(size)) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    constexpr auto pool = D == 1 ? lp_pool1d : D == 2 ? lp_pool2d : lp_pool3d;
+    return pool(x, norm_type, kernel, stride, false, loc);
+  }
+  REPRISE_FIELDS(LPPool, norm_type, kernel, stride)
+};
+using LPPool1d = LPPool<1>;
+using LPPool2d = LPPool<2>;
+using LPPool3d = LPPool<3>;
+/// To one size of all D dimensions, or to one of each. Of the largest only the values.
+template <int D>
+struct AdaptiveAvgPool : Callable<AdaptiveAvgPool<D>> {
+  std::vector<std::int64_t> size = {1};
+  AdaptiveAvgPool() = default;
+  explicit AdaptiveAvgPool(std::vector<std::int64_t> to) : size(std::move(to)) {}
+  explicit AdaptiveAvgPool(std::int64_t to) : size{to} {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    constexpr auto pool = D == 1 ? adaptive_avg_pool1d : adaptive_avg_pool3d;
+    return pool(x, size, loc);
+  }
+  REPRISE_FIELDS(AdaptiveAvgPool, size)
+};
+using AdaptiveAvgPool1d = AdaptiveAvgPool<1>;
+using AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
+template <int D>
+struct AdaptiveMaxPool : Callable<AdaptiveMaxPool<D>> {
+  std::vector<std::int64_t> size = {1};
+  AdaptiveMaxPool() = default;
+  explicit AdaptiveMaxPool(std::vector<std::int64_t> to) : size(std::move(to)) {}
+  explicit AdaptiveMaxPool(std::int64_t to) : size{to} {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    constexpr auto pool = D == 1 ? adaptive_max_pool1d : D == 2 ? adaptive_max_pool2d : adaptive_max_pool3d;
+    return pool(x, size, loc).first;
+  }
+  REPRISE_FIELDS(AdaptiveMaxPool, size)
+};
+using AdaptiveMaxPool1d = AdaptiveMaxPool<1>;
+using AdaptiveMaxPool2d = AdaptiveMaxPool<2>;
+using AdaptiveMaxPool3d = AdaptiveMaxPool<3>;
+
+/// Drops whole channels of x [n, c, ...] with D dimensions behind them, or without n, where `training` is set.
+template <int D>
+struct ChannelDropout : Callable<ChannelDropout<D>> {
+  double p = 0.5;
+  bool training = false;
+  ChannelDropout() = default;
+  explicit ChannelDropout(double probability) : p(probability) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    if (!training || p == 0) return x;
+    if (x.dim() != D + 1 && x.dim() != D + 2)
+      throw Error(ErrorCode::ShapeMismatch, "Dropout" + std::to_string(D) + "d",
+                  "wants " + std::to_string(D + 1) + " or " + std::to_string(D + 2) + " dimensions, got " +
+                      std::to_string(x.dim()),
+                  loc);
+    auto channels = x.sizes().vec();
+    for (int d = 0; d < D; ++d) channels[channels.size() - 1 - static_cast<std::size_t>(d)] = 1;
+    return mul(x, dropout(ones(channels, x.options(), loc), p, true, loc), loc);
+  }
+  REPRISE_FIELDS(ChannelDropout, p, training)
+};
+using Dropout1d = ChannelDropout<1>;
+using Dropout2d = ChannelDropout<2>;
+using Dropout3d = ChannelDropout<3>;
 
 // ---- convolutions and norms
 
@@ -279,255 +434,30 @@ using InstanceNorm1d = InstanceNorm<1>;
 using InstanceNorm2d = InstanceNorm<2>;
 using InstanceNorm3d = InstanceNorm<3>;
 
-// ---- recurrent networks
-
-struct RecurrentOptions {
-  std::int64_t num_layers = 1;
-  bool bias = true, batch_first = false, bidirectional = false;
-  double dropout = 0;  ///< between the layers, where `training` is set
-};
-namespace detail {
-using NamedTensors = std::map<std::string, Tensor>;
-/// The weights of all layers by the names that files have for them: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
-/// weight_ih_l0_reverse, weight_ih_l1, ....
-struct RecurrentWeights : NamedTensors {
-  RecurrentWeights() = default;
-  RecurrentWeights(std::int64_t gates, std::int64_t inputs, std::int64_t hidden, const RecurrentOptions& o) {
-    for (std::int64_t layer = 0; layer < o.num_layers; ++layer)
-      for (int back = 0; back <= (o.bidirectional ? 1 : 0); ++back) {
-        const std::int64_t in = layer ? hidden * (o.bidirectional ? 2 : 1) : inputs;
-        set("weight_ih", layer, back, {gates * hidden, in}, hidden);
-        set("weight_hh", layer, back, {gates * hidden, hidden}, hidden);
-        if (!o.bias) continue;
-        set("bias_ih", layer, back, {gates * hidden}, hidden);
-        set("bias_hh", layer, back, {gates * hidden}, hidden);
-      }
+struct LocalResponseNorm : Callable<LocalResponseNorm> {
+  std::int64_t size = 1;
+  double alpha = 1e-4, beta = 0.75, k = 1;
+  LocalResponseNorm() = default;
+  explicit LocalResponseNorm(std::int64_t channels, double a = 1e-4, double b = 0.75, double more = 1)
+      : size(channels), alpha(a), beta(b), k(more) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return local_response_norm(x, size, alpha, beta, k, loc);
   }
-  /// In ATen's order.
-  std::vector<Tensor> in_order(const RecurrentOptions& o) const {
-    std::vector<Tensor> all;
-    for (std::int64_t layer = 0; layer < o.num_layers; ++layer)
-      for (int back = 0; back <= (o.bidirectional ? 1 : 0); ++back)
-        for (const char* kind : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
-          if (o.bias || kind[0] == 'w') all.push_back(at(name(kind, layer, back)));
-    return all;
-  }
-
- private:
-  static std::string name(const char* kind, std::int64_t layer, int back) {
-    return std::string(kind) + "_l" + std::to_string(layer) + (back ? "_reverse" : "");
-  }
-  void set(const char* kind, std::int64_t layer, int back, std::vector<std::int64_t> sizes, std::int64_t hidden) {
-    (*this)[name(kind, layer, back)] = drawn(sizes, hidden);
-  }
-};
-}  // namespace detail
-
-/// forward(x, {h_0, c_0}) gives (outputs, h_n, c_n); sizes as reprise/rnn.h says.
-struct LSTM : detail::RecurrentWeights, Callable<LSTM> {
-  RecurrentOptions options;
-  bool training = false;
-  LSTM() = default;
-  LSTM(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {})
-      : RecurrentWeights(4, inputs, hidden, o), options(o) {}
-  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& x, const std::vector<Tensor>& hx = {},
-                                             SourceLoc loc = SourceLoc::current()) const {
-    return lstm(x, hx, in_order(options), options.bias, options.num_layers, options.dropout, training,
-                options.bidirectional, options.batch_first, loc);
-  }
-  REPRISE_FIELDS(LSTM, REPRISE_BASE(detail::NamedTensors), options, training)
-};
-/// forward(x, h_0) gives (outputs, h_n).
-struct GRU : detail::RecurrentWeights, Callable<GRU> {
-  RecurrentOptions options;
-  bool training = false;
-  GRU() = default;
-  GRU(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {})
-      : RecurrentWeights(3, inputs, hidden, o), options(o) {}
-  TensorPair forward(const Tensor& x, const Tensor& hx = {}, SourceLoc loc = SourceLoc::current()) const {
-    return gru(x, hx, in_order(options), options.bias, options.num_layers, options.dropout, training,
-               options.bidirectional, options.batch_first, loc);
-  }
-  REPRISE_FIELDS(GRU, REPRISE_BASE(detail::NamedTensors), options, training)
-};
-/// The same without gates; nonlinearity: "tanh" or "relu".
-struct RNN : detail::RecurrentWeights, Callable<RNN> {
-  RecurrentOptions options;
-  std::string nonlinearity = "tanh";
-  bool training = false;
-  RNN() = default;
-  RNN(std::int64_t inputs, std::int64_t hidden, RecurrentOptions o = {}, std::string how = "tanh")
-      : RecurrentWeights(1, inputs, hidden, o), options(o), nonlinearity(std::move(how)) {}
-  TensorPair forward(const Tensor& x, const Tensor& hx = {}, SourceLoc loc = SourceLoc::current()) const {
-    const auto rnn = nonlinearity == "relu" ? rnn_relu : rnn_tanh;
-    return rnn(x, hx, in_order(options), options.bias, options.num_layers, options.dropout, training,
-               options.bidirectional, options.batch_first, loc);
-  }
-  REPRISE_FIELDS(RNN, REPRISE_BASE(detail::NamedTensors), options, nonlinearity, training)
+  REPRISE_FIELDS(LocalResponseNorm, size, alpha, beta, k)
 };
 
-// ---- transformers
-
-struct TransformerOptions {
-  std::int64_t dim_feedforward = 2048;
-  double dropout = 0.1, layer_norm_eps = 1e-5;
-  std::string activation = "relu";  ///< or "gelu"
-  bool batch_first = false, norm_first = false;
-};
-struct TransformerEncoderLayer : Callable<TransformerEncoderLayer> {
-  MultiheadAttention self_attn;
-  Linear linear1, linear2;
-  LayerNorm norm1, norm2;
-  TransformerOptions options;
-  bool training = false;
-  TransformerEncoderLayer() = default;
-  TransformerEncoderLayer(std::int64_t size, std::int64_t heads, TransformerOptions o = {})
-      : self_attn(size, heads, true, o.batch_first),
-        linear1(size, o.dim_feedforward),
-        linear2(o.dim_feedforward, size),
-        norm1(size, o.layer_norm_eps),
-        norm2(size, o.layer_norm_eps),
-        options(std::move(o)) {}
-  /// src and result [len, batch, size], with batch_first [batch, len, size], or without a batch [len, size]. The mask
-  /// is MultiheadAttention's.
-  Tensor forward(const Tensor& src, const Tensor& src_mask = {}, bool is_causal = false,
-                 SourceLoc loc = SourceLoc::current()) const {
-    auto dropped = [&](const Tensor& x) { return training ? dropout(x, options.dropout, true, loc) : x; };
-    auto attended = [&](const Tensor& x) { return dropped(self_attn.forward(x, x, x, src_mask, is_causal, loc)); };
-    auto fed = [&](const Tensor& x) {
-      const Tensor inner = linear1.forward(x, loc);
-      return dropped(
-          linear2.forward(dropped(options.activation == "gelu" ? gelu(inner, "none", loc) : relu(inner, loc)), loc));
-    };
-    if (options.norm_first) {
-      const Tensor x = src + attended(norm1.forward(src, loc));
-      return x + fed(norm2.forward(x, loc));
-    }
-    const Tensor x = norm1.forward(src + attended(src), loc);
-    return norm2.forward(x + fed(x), loc);
+/// Sums of products of two inputs: forward(x [..., in1], y [..., in2]) gives [..., out].
+struct Bilinear : Callable<Bilinear> {
+  Tensor weight;               ///< [out, in1, in2]
+  std::optional<Tensor> bias;  ///< [out]
+  Bilinear() = default;
+  Bilinear(std::int64_t in1, std::int64_t in2, std::int64_t out, bool with_bias = true)
+      : weight(detail::drawn({out, in1, in2}, in1)),
+        bias(detail::made_if(with_bias, [&] { return detail::drawn({out}, in1); })) {}
+  Tensor forward(const Tensor& x, const Tensor& y, SourceLoc loc = SourceLoc::current()) const {
+    return bilinear(x, y, weight, detail::or_none(bias), loc);
   }
-  REPRISE_FIELDS(TransformerEncoderLayer, self_attn, linear1, linear2, norm1, norm2, options, training)
-};
-struct TransformerEncoder : Callable<TransformerEncoder> {
-  std::vector<TransformerEncoderLayer> layers;
-  std::optional<LayerNorm> norm;
-  TransformerEncoder() = default;
-  /// Layers that begin alike, as copies of one do.
-  TransformerEncoder(const TransformerEncoderLayer& layer, std::int64_t count,
-                     std::optional<LayerNorm> last = std::nullopt)
-      : norm(std::move(last)) {
-    for (std::int64_t i = 0; i < count; ++i) layers.push_back(copied(layer));
-  }
-  Tensor forward(Tensor x, const Tensor& mask = {}, bool is_causal = false,
-                 SourceLoc loc = SourceLoc::current()) const {
-    for (const TransformerEncoderLayer& layer : layers) x = layer.forward(x, mask, is_causal, loc);
-    return norm ? norm->forward(x, loc) : x;
-  }
-  REPRISE_FIELDS(TransformerEncoder, layers, norm)
-
- private:
-  static TransformerEncoderLayer copied(TransformerEncoderLayer layer) {
-    detail::Replaced walk([](const Tensor& t) { return t.clone(); });
-    reprise::detail::walk(layer, walk);
-    return layer;
-  }
-};
-
-// ---- losses: forward(input, target)
-#define REPRISE_LOSS(Name, call)                                                                            \
-  struct Name : Callable<Name> {                                                                            \
-    std::string reduction = "mean";                                                                         \
-    Name() = default;                                                                                       \
-    explicit Name(std::string how) : reduction(std::move(how)) {}                                           \
-    Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const { \
-      return call;                                                                                          \
-    }                                                                                                       \
-    REPRISE_FIELDS(Name, reduction)                                                                         \
-  };
-REPRISE_LOSS(L1Loss, l1_loss(input, target, reduction, loc))
-REPRISE_LOSS(MSELoss, mse_loss(input, target, reduction, loc))
-REPRISE_LOSS(SoftMarginLoss, soft_margin_loss(input, target, reduction, loc))
-#undef REPRISE_LOSS
-struct SmoothL1Loss : Callable<SmoothL1Loss> {
-  std::string reduction = "mean";
-  double beta = 1;
-  SmoothL1Loss() = default;
-  explicit SmoothL1Loss(std::string how, double b = 1) : reduction(std::move(how)), beta(b) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return smooth_l1_loss(input, target, reduction, beta, loc);
-  }
-  REPRISE_FIELDS(SmoothL1Loss, reduction, beta)
-};
-struct HuberLoss : Callable<HuberLoss> {
-  std::string reduction = "mean";
-  double delta = 1;
-  HuberLoss() = default;
-  explicit HuberLoss(std::string how, double d = 1) : reduction(std::move(how)), delta(d) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return huber_loss(input, target, reduction, delta, loc);
-  }
-  REPRISE_FIELDS(HuberLoss, reduction, delta)
-};
-struct KLDivLoss : Callable<KLDivLoss> {
-  std::string reduction = "mean";
-  bool log_target = false;
-  KLDivLoss() = default;
-  explicit KLDivLoss(std::string how, bool target_is_log = false)
-      : reduction(std::move(how)), log_target(target_is_log) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return kl_div(input, target, reduction, log_target, loc);
-  }
-  REPRISE_FIELDS(KLDivLoss, reduction, log_target)
-};
-struct BCELoss : Callable<BCELoss> {
-  std::optional<Tensor> weight;
-  std::string reduction = "mean";
-  BCELoss() = default;
-  explicit BCELoss(std::optional<Tensor> w, std::string how = "mean")
-      : weight(std::move(w)), reduction(std::move(how)) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return binary_cross_entropy(input, target, detail::or_none(weight), reduction, loc);
-  }
-  REPRISE_FIELDS(BCELoss, weight, reduction)
-};
-struct BCEWithLogitsLoss : Callable<BCEWithLogitsLoss> {
-  std::optional<Tensor> weight, pos_weight;
-  std::string reduction = "mean";
-  BCEWithLogitsLoss() = default;
-  explicit BCEWithLogitsLoss(std::optional<Tensor> w, std::optional<Tensor> positive = std::nullopt,
-                             std::string how = "mean")
-      : weight(std::move(w)), pos_weight(std::move(positive)), reduction(std::move(how)) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return binary_cross_entropy_with_logits(input, target, detail::or_none(weight), detail::or_none(pos_weight),
-                                            reduction, loc);
-  }
-  REPRISE_FIELDS(BCEWithLogitsLoss, weight, pos_weight, reduction)
-};
-struct NLLLoss : Callable<NLLLoss> {
-  std::optional<Tensor> weight;  ///< [classes]
-  std::string reduction = "mean";
-  std::int64_t ignore_index = -100;
-  NLLLoss() = default;
-  explicit NLLLoss(std::optional<Tensor> w, std::string how = "mean", std::int64_t ignored = -100)
-      : weight(std::move(w)), reduction(std::move(how)), ignore_index(ignored) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return nll_loss(input, target, detail::or_none(weight), reduction, ignore_index, loc);
-  }
-  REPRISE_FIELDS(NLLLoss, weight, reduction, ignore_index)
-};
-struct CrossEntropyLoss : Callable<CrossEntropyLoss> {
-  std::optional<Tensor> weight;  ///< [classes]
-  std::string reduction = "mean";
-  std::int64_t ignore_index = -100;
-  double label_smoothing = 0;
-  CrossEntropyLoss() = default;
-  explicit CrossEntropyLoss(std::optional<Tensor> w, std::string how = "mean", std::int64_t ignored = -100,
-                            double smoothing = 0)
-      : weight(std::move(w)), reduction(std::move(how)), ignore_index(ignored), label_smoothing(smoothing) {}
-  Tensor forward(const Tensor& input, const Tensor& target, SourceLoc loc = SourceLoc::current()) const {
-    return cross_entropy(input, target, detail::or_none(weight), reduction, ignore_index, label_smoothing, loc);
-  }
-  REPRISE_FIELDS(CrossEntropyLoss, weight, reduction, ignore_index, label_smoothing)
+  REPRISE_FIELDS(Bilinear, weight, bias)
 };
 
 }  // namespace nn

@@ -206,7 +206,9 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar 
 /// Matrix times vector, inner and outer product of vectors.
 Tensor mv(const Tensor& self, const Tensor& vec, SourceLoc loc = SourceLoc::current());
 Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
-/// beta * self + alpha * (batch1 x batch2), of matrices and a vector, of the outer product of vectors. Where beta is 0 self does not count.
+/// beta * self + alpha * (batch1 x batch2), of matrices and a vector, of the outer product of vectors. Where beta is 0
+/// self does not count. Of integers beta and alpha must be integers (DTypeMismatch). Of half types the product is
+/// rounded as bmm's, and the sum once.
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
@@ -228,7 +230,8 @@ Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, 
                  std::optional<DType> out_dtype = std::nullopt, const OptionalDims& block = {}, SourceLoc loc = SourceLoc::current());
 /// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev]. attn_mask (bool: true takes part; or a float
 /// added to the scores) broadcasts to [..., L, S] and excludes is_causal. scale: 1/sqrt(E) if none. enable_gqa: key and
-/// value may have fewer heads (dimension -3), a divisor of query's. dropout_p must be 0.
+/// value may have fewer heads (dimension -3), a divisor of query's. With dropout_p each weight is dropped with that
+/// probability, and the others are scaled up by 1 / (1 - dropout_p): for training only.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask = {}, double dropout_p = 0.0, bool is_causal = false,
                                     std::optional<double> scale = std::nullopt, bool enable_gqa = false,
@@ -264,8 +267,9 @@ Tensor index_copy(const Tensor& self, Int dim, const Tensor& index, const Tensor
                   SourceLoc loc = SourceLoc::current());
 Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& source,
                  SourceLoc loc = SourceLoc::current());
-/// int64 of indices' sizes + [num_classes]; an index outside [0, num_classes) is an IndexOutOfRange.
-Tensor one_hot(const Tensor& self, Int num_classes, SourceLoc loc = SourceLoc::current());
+/// int64 of indices' sizes + [num_classes]; an index outside [0, num_classes) is an IndexOutOfRange. num_classes -1:
+/// one more than the largest index, a size that depends on data (InvalidArgument if there is none).
+Tensor one_hot(const Tensor& self, Int num_classes = -1, SourceLoc loc = SourceLoc::current());
 
 /// self's slices index[i] along dim become one value (a number or a 0-dim tensor).
 Tensor index_fill(const Tensor& self, Int dim, const Tensor& index, const Operand& value, SourceLoc loc = SourceLoc::current());

@@ -1,4 +1,7 @@
 #pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,12 +47,14 @@ struct AdamOptions {
   bool amsgrad = false;
   bool maximize = false;
 };
+struct RAdamOptions;
 /// D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015); S. Reddi et al., On the convergence of Adam and beyond (2018), for amsgrad.
 struct AdamState {
   Tensor step;                              ///< as SGDState's
   Tensors exp_avg, exp_avg_sq;              ///< by parameter, in its dtype
   Tensors max_exp_avg_sq;                   ///< none without amsgrad
   static AdamState of(const Tensors& params, const AdamOptions& options = {});
+  static AdamState of(const Tensors& params, const RAdamOptions& options);
 };
 void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& options = {}, SourceLoc loc = SourceLoc::current());
 
@@ -147,13 +152,31 @@ struct RAdamOptions {
   bool maximize = false;
 };
 /// L. Liu et al., On the Variance of the Adaptive Learning Rate and Beyond (2020).
-struct RAdamState {
-  Tensor step;                  ///< as SGDState's
-  Tensors exp_avg, exp_avg_sq;  ///< by parameter, in its dtype
-  static RAdamState of(const Tensors& params, const RAdamOptions& options = {});
-};
-void radam_(const Tensors& params, const Tensors& grads, const RAdamState& state, const RAdamOptions& options = {},
+void radam_(const Tensors& params, const Tensors& grads, const AdamState& state, const RAdamOptions& options = {},
             SourceLoc loc = SourceLoc::current());
+
+struct MuonOptions {
+  Scalar lr = 1e-3;
+  Scalar weight_decay = 0.1;  ///< of the parameter, apart from its gradient
+  Scalar momentum = 0.95;
+  bool nesterov = true;
+  std::array<Scalar, 3> ns_coefficients = {3.4445, -4.775, 2.0315};  ///< of a step of Newton and Schulz
+  Scalar eps = 1e-7;
+  std::int64_t ns_steps = 5;  ///< 0 to 99
+  /// Of a matrix of n rows and m columns lr is multiplied with sqrt(max(1, n / m)) ("original"), with
+  /// 0.2 sqrt(max(n, m)) ("match_rms_adamw") or with sqrt(n / m) ("spectral_unclamped").
+  std::string adjust_lr_fn = "original";
+};
+/// K. Jordan et al., Muon: an optimizer for hidden layers in neural networks (2024); J. Liu et al., Muon is Scalable
+/// for LLM Training (2025). Parameters are matrices (ShapeMismatch); what is orthogonal to them is computed in
+/// bfloat16.
+struct MuonState {
+  Tensor step;              ///< as SGDState's
+  Tensors momentum_buffer;  ///< by parameter, in its dtype
+  static MuonState of(const Tensors& params, const MuonOptions& options = {});
+};
+void muon_(const Tensors& params, const Tensors& grads, const MuonState& state, const MuonOptions& options = {},
+           SourceLoc loc = SourceLoc::current());
 
 /// Scales gradients, in place, such that the norm of all of them together is at most max_norm, and gives the norm that it was (0-dim, float32 or float64). Undefined ones are left out;
 /// where all are, the norm is 0.
@@ -190,7 +213,11 @@ struct NAdamRule {
 };
 struct RAdamRule {
   using Options = RAdamOptions;
-  using State = RAdamState;
+  using State = AdamState;
+};
+struct MuonRule {
+  using Options = MuonOptions;
+  using State = MuonState;
 };
 
 /// The same with the state inside, for leaves whose gradients backward() has left in grad():
@@ -238,6 +265,63 @@ using RMSprop = Optimizer<RMSpropRule>;
 using Adagrad = Optimizer<AdagradRule>;
 using NAdam = Optimizer<NAdamRule>;
 using RAdam = Optimizer<RAdamRule>;
+using Muon = Optimizer<MuonRule>;
+
+struct LBFGSOptions {
+  double lr = 1;
+  std::int64_t max_iter = 20;                           ///< of a step
+  std::optional<std::int64_t> max_eval = std::nullopt;  ///< calls of the closure in a step; none: max_iter * 5 / 4
+  double tolerance_grad = 1e-7;                         ///< a step ends where no element of the gradient is larger
+  double tolerance_change = 1e-9;                       ///< or where the loss and the parameters change by no more
+  std::int64_t history_size = 100;
+  std::string line_search_fn = {};  ///< "strong_wolfe", or none: every iteration goes lr far
+  bool maximize = false;
+};
+/// The method of Broyden, Fletcher, Goldfarb and Shanno with a bounded memory: J. Nocedal, S. Wright, Numerical
+/// Optimization (2006), algorithms 7.4 and 3.5. A step calls a closure several times, which computes the loss anew and
+/// its gradients:
+///
+///   rp::optim::LBFGS optimizer(params, {.line_search_fn = "strong_wolfe"});
+///   optimizer.step([&] {
+///     optimizer.zero_grad();
+///     rp::Tensor loss = f(params);
+///     loss.backward();
+///     return loss;
+///   });
+///
+/// Runs eagerly, for where it goes depends on the loss; the closure may call compiled functions. The history is kept in
+/// the parameters' dtype. Used by one thread at a time.
+class LBFGS {
+ public:
+  /// Throws as Optimizer does, and InvalidArgument for options out of range.
+  explicit LBFGS(Tensors params, LBFGSOptions options = {}, SourceLoc loc = SourceLoc::current());
+
+  LBFGSOptions options;
+  /// The loss before the step. What the closure throws is thrown on; in a line search parameters are put back first.
+  Tensor step(const std::function<Tensor()>& closure, SourceLoc loc = SourceLoc::current());
+  void zero_grad() const;  ///< as Optimizer's
+  const Tensors& params() const { return params_; }
+  std::int64_t n_iter() const { return n_iter_; }          ///< iterations of all steps
+  std::int64_t func_evals() const { return func_evals_; }  ///< calls of the closure
+
+ private:
+  struct Point {
+    double loss = 0;
+    Tensor grad;  ///< of all parameters in a row
+  };
+  Point point_of(const Tensor& loss, SourceLoc loc) const;
+  void move(double by, const Tensor& direction, SourceLoc loc) const;
+  Tensor direction_from(const Tensor& grad, SourceLoc loc);
+  Tensors params_;
+  std::int64_t n_iter_ = 0, func_evals_ = 0;
+  Tensor direction_, last_grad_;
+  double step_size_ = 0, scale_ = 1;
+  struct Pair {
+    Tensor of_grad, of_params;  ///< what changed between two iterations
+    double inverse;             ///< 1 / their product
+  };
+  std::vector<Pair> history_;
+};
 
 }  // namespace optim
 }  // namespace reprise

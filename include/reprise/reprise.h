@@ -23,6 +23,7 @@
 #include "reprise/tensor.h"
 #include "reprise/weights.h"
 // More operators, by what they are for.
+#include "reprise/attention.h"
 #include "reprise/conveniences.h"
 #include "reprise/convolution.h"
 #include "reprise/data_sizes.h"

@@ -102,6 +102,42 @@ TEST(Conveniences, ProductsAndStatistics) {
   expect_same({vander(counted({3})), vander(counted({3}, kFloat32), 2, true), logspace(0, 3, 4, 2)}, {whole({1, 1, 1, 4, 2, 1, 9, 3, 1}, {3, 3}), tensor_of<float>({1, 1, 1, 2, 1, 3}, {3, 2}), tensor_of<float>({1, 2, 4, 8})}, 1e-6, 1e-6);
 }
 
+TEST(Conveniences, ClassesAreCountedFromTheLargest) {
+  const Tensor x = tensor({0, 3, 1}).to(test_device());
+  expect_same({one_hot(x), one_hot(x.to(kInt32), -1), one_hot(x.select(0, 1))},
+              {one_hot(x, 4), one_hot(x, 4), one_hot(x.select(0, 1), 4)}, 0, 0);
+  auto step = compile([](const Tensor& t) { return one_hot(t, -1) * 2; });
+  for (const Tensor& t : {x, x + 2, x.narrow(0, 0, 1), x}) expect_same({step(t)}, {one_hot(t, -1) * 2}, 0, 0);
+  EXPECT_EQ(step.stats().eager_fallbacks, 0u) << step.stats().last_fallback_reason;
+  EXPECT_EQ(error_of([&] { one_hot(x.narrow(0, 0, 0)); }).code(), ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([&] { one_hot(x, -2); }).code(), ErrorCode::InvalidArgument);
+}
+
+TEST(Conveniences, NumbersAndTheirSumsStayInPlace) {
+  const TensorOptions own{kFloat32, test_device()};
+  const Tensor number = full({}, -2.0, own), slope = full({1}, 0.5, own);
+  expect_same({prelu(number, slope), prelu(-number, slope)}, {full({}, -1.0, own), full({}, 2.0, own)}, 0, 0);
+  Tensor x = numbers({2, 3});
+  const Tensor want = cumsum(x, 1), before = x.clone();
+  EXPECT_EQ(error_of([&] { x.cumsum_(1, kInt64); }).code(), ErrorCode::DTypeMismatch);
+  expect_same({x}, {before}, 0, 0);
+  expect_same({x.cumsum_(1, kFloat32)}, {want}, 0, 0);
+}
+
+TEST(Conveniences, GroupedHeadsBroadcastTheirBatch) {
+  const Tensor q = numbers({4, 3, 8}), k = numbers({2, 2, 6, 8}, kFloat32, 1), v = numbers({2, 2, 6, 5}, kFloat32, 2);
+  auto attended = [&](const Tensor& query) {
+    return scaled_dot_product_attention(query, k, v, {}, 0, false, std::nullopt, true);
+  };
+  expect_same({attended(q)}, {attended(q.expand({2, 4, 3, 8}))}, 1e-6, 1e-6);
+}
+
+TEST(Conveniences, CovariancesHaveTheWeightsDType) {
+  const Tensor x = numbers({2, 5}, kBFloat16), w = abs(numbers({5}, kFloat32, 1)) + 1;
+  expect_same({cov(x, 1, {}, w), cov(x.to(kFloat64), 1, {}, w)},
+              {cov(x.to(kFloat32), 1, {}, w), cov(x.to(kFloat64), 1, {}, w.to(kFloat64))}, 1e-5, 1e-5);
+}
+
 TEST(Conveniences, CovariancesWeighObservations) {
   const Tensor x = floats({0, 1, 2, 2, 1, 0}, {2, 3});
   EXPECT_EQ(values(cov(x)), (Floats{1, -1, -1, 1}));

@@ -96,5 +96,11 @@ TEST(Factors, CompileOnceForAllSizes) {
   }, make, {5, 8, 13, 2}, {.rtol = 1e-9, .atol = 1e-9});
 }
 
+TEST(Factors, APseudoInverseOfNothingCompiles) {
+  auto f = [](const std::vector<Tensor>& a) { return std::vector<Tensor>{pinv(a[0]), pinv(a[0].mT())}; };
+  auto make = [](std::int64_t n) { return std::vector<Tensor>{numbers({2, n, 3}, kFloat64)}; };
+  expect_compiled(f, make, {0, 4, 1, 5}, {.rtol = 1e-9, .atol = 1e-9});
+}
+
 }  // namespace
 }  // namespace reprise::test

@@ -82,6 +82,8 @@ TEST(Linalg, FactorsAndDeterminants) {
     expect_same({d, sign * exp(log), det(a.to(kFloat32))}, {tensor_of(want), tensor_of(want), tensor_of(want).to(kFloat32)}, 1e-4, 1e-4);
   }
   expect_same({det(zeros({3, 3}).to(test_device())), slogdet(zeros({3, 3}).to(test_device())).second}, {full({}, 0.0), full({}, -kInf)}, 0, 0);
+  for (const Ints& other : {Ints{2, 1}, Ints{1, 4}})
+    EXPECT_EQ(error_of([&] { cross(zeros({2, 3}), zeros(other)); }).code(), ErrorCode::ShapeMismatch);
   // P A = L U.
   for (Ints sizes : {Ints{4, 4}, Ints{5, 3}, Ints{2, 3, 6}}) {
     const Tensor a = numbers(sizes, kFloat64, 3);

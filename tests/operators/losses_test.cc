@@ -119,6 +119,29 @@ TEST(Losses, OfDistributions) {
   }
 }
 
+TEST(Losses, OfIntegersAreFloats) {
+  for (DType t : {kInt64, kInt32, kUInt8}) {
+    auto f = [](const std::vector<Tensor>& a) {
+      const Tensor& s = a[3];
+      return std::vector<Tensor>{margin_ranking_loss(a[0], a[1], s, 0.5),
+                                 cosine_embedding_loss(a[0], a[1], s.select(1, 0)),
+                                 triplet_margin_loss(a[0], a[1], a[2]), poisson_nll_loss(a[0], a[1], true, true),
+                                 pairwise_distance(a[0], a[1])};
+    };
+    auto whole = [&](DType as) {
+      std::vector<Tensor> all;
+      for (int k = 0; k < 3; ++k) all.push_back(abs(numbers({4, 3}, kFloat32, k)).to(t).to(as));
+      all.push_back(ones({4, 3}, {as, test_device()}));
+      return all;
+    };
+    expect_same(f(whole(t)), f(whole(kFloat32)), 1e-6, 1e-6);
+  }
+  const Tensor x = ones({3}, {kInt64, test_device()});
+  for (const auto& refused : {error_of([&] { mse_loss(x, x); }), error_of([&] { hinge_embedding_loss(x, x); }),
+                              error_of([&] { margin_ranking_loss(x.to(kBool), x.to(kBool), x.to(kBool)); })})
+    EXPECT_EQ(refused.code(), ErrorCode::DTypeMismatch);
+}
+
 TEST(Losses, OfPairsAndTriplets) {
   for (DType t : kFloats) {
     const Tensor x = numbers({5, 4}, t), y = numbers({5, 4}, t, 1), z = numbers({5, 4}, t, 2), sign = tensor_of<double>({1, -1, 1, -1, 1}).to(t).to(test_device());

@@ -36,6 +36,38 @@ TEST(Products, OfSeveralMatricesInAnyOrder) {
   expect_same({multi_dot({a[1], a[2], a[3]})}, {a[1].mm(a[2]).mm(a[3])}, 1e-5, 1e-4);
 }
 
+// A product and a sum of half types: the product is rounded, as bmm's, and the scaled sum once.
+TEST(Products, ScaledSumsAreRoundedOnce) {
+  for (DType t : {kBFloat16, kFloat16, kFloat32, kFloat64}) {
+    const Tensor c = numbers({2, 4, 3}, t), x = numbers({2, 4, 5}, t, 1), y = numbers({2, 5, 3}, t, 2);
+    const Tensor row = x.select(1, 0).select(0, 0), column = y.select(0, 0).select(1, 0);
+    auto scaled = [&](const Tensor& self, const Tensor& product) {
+      const DType wide = t == kFloat64 ? t : kFloat32;
+      return (self.to(wide) * 0.7 + product.to(wide) * 1.3).to(t);
+    };
+    auto f = [](const std::vector<Tensor>& a) {
+      return std::vector<Tensor>{
+          baddbmm(a[0], a[1], a[2], 0.7, 1.3), addmv(a[0].select(0, 0).select(1, 0), a[1].select(0, 0), a[4], 0.7, 1.3),
+          addr(a[0].select(0, 0), a[1].select(0, 0).select(1, 0), a[2].select(0, 0).select(0, 0), 0.7, 1.3),
+          baddbmm(a[0], a[1], a[2])};
+    };
+    const std::vector<Tensor> a{c, x, y, row, column};
+    expect_same(
+        f(a),
+        {scaled(c, bmm(x, y)), scaled(c.select(0, 0).select(1, 0), mv(x.select(0, 0), column)),
+         scaled(c.select(0, 0), outer(x.select(0, 0).select(1, 0), y.select(0, 0).select(0, 0))), c + bmm(x, y)},
+        0, 0);
+  }
+  const Tensor whole = ones({2, 2, 2}, {kInt64, test_device()}), one = whole.select(0, 0), row = one.select(0, 0);
+  expect_same({baddbmm(whole, whole, whole, 2, 3), addmv(row, one, row, 2, 3), addr(one, row, row, 2, 3)},
+              {full({2, 2, 2}, 8, {kInt64, test_device()}), full({2}, 8, {kInt64, test_device()}),
+               full({2, 2}, 5, {kInt64, test_device()})},
+              0, 0);
+  EXPECT_EQ(error_of([&] { baddbmm(whole, whole, whole, 0.5); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { addmv(row, one, row, 1, 0.5); }).code(), ErrorCode::DTypeMismatch);
+  EXPECT_EQ(error_of([&] { addr(one, row, row, 1.0); }).code(), ErrorCode::DTypeMismatch);
+}
+
 TEST(Products, PowersOfMatrices) {
   expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{matrix_power(a[0], 0), matrix_power(a[0], 1), matrix_power(a[0], 5)}; },
                   [](std::int64_t n) { return std::vector<Tensor>{numbers({2, n, n}, kFloat64)}; }, {3, 4, 1, 0});

@@ -21,6 +21,16 @@ std::vector<RowCase> matrix_cases() {
   add({.row = "linalg_solve", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{regular(a), a({2, a.n, 3})}; },
        .refused = [](const Asked& a) { return Args{a({2, 3, 3}), a({2, 4, 3})}; }, .says = "linalg_solve: matrices of sizes [2, 3, 3] do not fit right sides of sizes [2, 4, 3]", .tolerance = 1e-4});
   add({.row = "linalg_lu_factor", .dtypes = kFloatDTypes, .args = [=](const Asked& a) { return Args{regular(a)}; }, .refused = [](const Asked& a) { return Args{a({3})}; }, .says = "linalg_lu_factor: wants matrices, got sizes [3]", .tolerance = 1e-4});
+  auto more = [](const Asked& a, std::int64_t rows, std::int64_t columns) {
+    return a.of(numbers({2, rows, columns}, kFloat64) * 0.125 + eye(rows, columns).to(kFloat64).to(test_device()) * 4);
+  };
+  for (bool tall : {false, true})
+    add({.row = "linalg_lu_factor",
+         .dtypes = kFloatDTypes,
+         .args = [=](const Asked& a) { return Args{tall ? more(a, a.n + 2, a.n) : more(a, a.n, a.n + 2)}; },
+         .refused = [](const Asked& a) { return Args{a({3})}; },
+         .says = "linalg_lu_factor: wants matrices, got sizes [3]",
+         .tolerance = 1e-4});
   // Signs of vectors are those of one algorithm: the same in all dtypes where values are far apart, as here.
   for (const char* mode : {"reduced", "complete", "r"})
     add({.row = "linalg_qr", .dtypes = kFloatDTypes, .args = [mode](const Asked& a) { return Args{a({2, a.n, 4}), std::string(mode)}; }, .refused = [](const Asked& a) { return Args{a({2, 3}), std::string("full")}; },

@@ -241,6 +241,142 @@ TEST(Optim, RAdam) {  // of five steps the last have a length above 5
         optim::radam_);
 }
 
+/// Three steps, as torch.optim.Muon 2.15 makes them. What is orthogonal is computed in bfloat16, of which five steps of
+/// Newton and Schulz enlarge the rounding.
+TEST(Optim, Muon) {
+  struct Case {
+    optim::MuonOptions options;
+    double tolerance;
+    Ints sizes;
+    std::vector<double> after;
+  };
+  const optim::MuonOptions plain{.lr = 0.1}, spectral{.lr = 0.1, .momentum = 0.5, .adjust_lr_fn = "spectral_unclamped"};
+  const optim::MuonOptions adamw{
+      .lr = 0.1, .weight_decay = 0.0, .nesterov = false, .ns_steps = 3, .adjust_lr_fn = "match_rms_adamw"};
+  const std::vector<Case> cases = {
+      {plain,
+       0.025,
+       {3, 5},
+       {0.9989, 0.4426, -0.5294, -1.0641, -0.6401, 0.3951, 0.998, 0.7654, -0.1427, -0.8679, -0.8929, -0.0513, 0.8394,
+        0.9755, 0.2854}},
+      {plain, 0.005, {4, 2}, {0.9734, 0.3048, -0.6521, -0.8711, -0.721, 0.5246, 1.1492, 0.7275}},
+      {adamw,
+       0.003,
+       {3, 5},
+       {1.0084, 0.5088, -0.4722, -1.0448, -0.6799, 0.3086, 0.9923, 0.7798, -0.1396, -0.925, -0.8916, -0.0243, 0.8533,
+        0.9495, 0.1933}},
+      {adamw, 0.003, {4, 2}, {1.0125, 0.4759, -0.484, -0.977, -0.6889, 0.3521, 1.0156, 0.7643}},
+      {spectral,
+       0.025,
+       {3, 5},
+       {0.9409, 0.4678, -0.4749, -1.0264, -0.655, 0.2928, 0.9838, 0.7681, -0.1617, -0.937, -0.8995, -0.018, 0.8567,
+        0.9486, 0.2057}},
+      {spectral, 0.006, {4, 2}, {0.9352, 0.3493, -0.6135, -0.8486, -0.6705, 0.4882, 1.1298, 0.6918}}};
+  auto compiled = compile([](const Tensors& p, const Tensors& g, const optim::MuonState& s,
+                             const optim::MuonOptions& o) { optim::muon_(p, g, s, o); });
+  for (const Case& c : cases) {
+    const Tensor places = arange(c.sizes[0] * c.sizes[1], {kFloat64});
+    Tensor eager = cos(places).view(c.sizes), replayed = eager.clone();
+    const optim::MuonState a = optim::MuonState::of({eager}), b = optim::MuonState::of({replayed});
+    const bool compiles = c.options.ns_steps == 3;
+    for (int n = 0; n < 3; ++n) {
+      const Tensor g = sin(places * 0.7 + n).view(c.sizes);
+      optim::muon_({eager}, {g}, a, c.options);
+      if (compiles) compiled(Tensors{replayed}, Tensors{g}, b, c.options);
+    }
+    EXPECT_TRUE(allclose(eager, tensor_of(c.after, c.sizes), 0, c.tolerance)) << eager.str();
+    if (!compiles) continue;
+    EXPECT_TRUE(allclose(replayed, eager, 0, c.tolerance)) << replayed.str();
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+  EXPECT_EQ(compiled.stats().copied_bytes, 0) << compiled.explain(Detail::Launches);
+}
+
+/// Losses before each of three steps, and what becomes of the parameters, as torch.optim.LBFGS 2.15 has them.
+TEST(Optim, LBFGS) {
+  struct Case {
+    optim::LBFGSOptions options;
+    std::vector<double> losses, after;
+    std::int64_t iterations, evaluations;
+  };
+  const std::vector<Case> cases = {{{.lr = 1e-3, .max_iter = 4},
+                                    {26.4337, 26.1583869837, 26.0185315399},
+                                    {-1.19750995953, 1.00028783654, 0.500567809686, 0.300030137723, -0.400033847045},
+                                    12,
+                                    12},
+                                   {{.lr = 0.02, .max_iter = 7, .history_size = 2},
+                                    {26.4337, 19.9299190386, 16.6687340131},
+                                    {-1.1256163775, 0.989486890391, 0.533466760218, 0.302006029632, -0.402228611037},
+                                    21,
+                                    21},
+                                   {{.max_iter = 5, .line_search_fn = "strong_wolfe"},
+                                    {26.4337, 3.56034429332, 3.3097130719},
+                                    {-0.493201095682, 0.241240727213, 0.0550497111181, 0.684842721689, -0.79212388039},
+                                    12,
+                                    18},
+                                   {{.lr = 8, .max_iter = 5, .history_size = 2, .line_search_fn = "strong_wolfe"},
+                                    {26.4337, 6.64699403672, 3.35494375954},
+                                    {-0.758623799941, 0.59195308783, 0.228995237048, 0.517717702321, -0.623818295469},
+                                    8,
+                                    20},
+                                   {{.max_iter = 30, .line_search_fn = "strong_wolfe"},
+                                    {26.4337, 0.540308886924, 1.62117137716e-10},
+                                    {1, 1, 1, 0, 0},
+                                    55,
+                                    65}};
+  auto loss_of = [](const Tensor& p, const Tensor& q) {
+    const Tensor a = p.select(0, 0), b = p.select(0, 1), c = p.select(0, 2);
+    return 100 * square(b - a * a) + square(1 - a) + 10 * square(c - b * b) + square(square(q)).sum() +
+           square(q).sum() * a;
+  };
+  auto compiled = compile(loss_of);
+  for (const Case& c : cases)
+    for (bool maximize : {false, true}) {
+      Tensor p = tensor({-1.2, 1.0, 0.5}, {.dtype = kFloat64}).requires_grad_(),
+             q = tensor({0.3, -0.4}, {.dtype = kFloat64}).view({1, 2}).requires_grad_();
+      optim::LBFGS optimizer({p, q}, c.options);
+      optimizer.options.maximize = maximize;
+      for (const double wanted : c.losses) {
+        const Tensor first = optimizer.step([&] {
+          optimizer.zero_grad();
+          const Tensor loss = maximize ? -compiled(p, q) : loss_of(p, q);
+          loss.backward();
+          return loss;
+        });
+        EXPECT_NEAR(first.item<double>(), maximize ? -wanted : wanted, 1e-6 * std::max(1.0, wanted));
+      }
+      const Tensor all = cat({p.detach(), q.detach().view({2})});
+      EXPECT_TRUE(allclose(all, tensor_of(c.after), 0, 5e-5)) << all.str();
+      EXPECT_EQ(optimizer.n_iter(), c.iterations);
+      EXPECT_EQ(optimizer.func_evals(), c.evaluations);
+      EXPECT_TRUE(p.is_leaf() && p.requires_grad());
+    }
+}
+TEST(Optim, LBFGSTellsWhatIsWrong) {
+  Tensor p = random({3}).requires_grad_();
+  const Tensor before = p.detach().clone();
+  auto expect = [&](const char* what, auto&& f) {
+    const std::string told = message_of(f);
+    EXPECT_NE(told.find(what), std::string::npos) << told;
+    EXPECT_TRUE(equal(p, before));
+  };
+  expect("parameter 0 is no leaf", [&] { optim::LBFGS({p * 2}); });
+  expect("'line_search_fn' is 'armijo'", [&] { optim::LBFGS({p}, {.line_search_fn = "armijo"}); });
+  expect("'max_iter' is 0", [&] { optim::LBFGS({p}, {.max_iter = 0}); });
+  optim::LBFGS optimizer({p}, {.line_search_fn = "strong_wolfe"});
+  expect("the closure gave no loss", [&] { optimizer.step([] { return Tensor(); }); });
+  int calls = 0;
+  expect("the second call", [&] {
+    optimizer.step([&] {
+      if (++calls == 2) throw Error(ErrorCode::InvalidArgument, "loss", "the second call", SourceLoc::current());
+      optimizer.zero_grad();
+      const Tensor loss = (square(square(p)).sum() + 1);
+      loss.backward();
+      return loss;
+    });
+  });
+}
+
 TEST(Optim, EveryKindStepsAndHasItsState) {
   auto steps = [](auto optimizer, std::size_t tensors) {
     const Tensor before = optimizer.params()[0].detach().clone();
@@ -258,6 +394,7 @@ TEST(Optim, EveryKindStepsAndHasItsState) {
   steps(optim::Adagrad(p()), 2);
   steps(optim::NAdam(p()), 4);
   steps(optim::RAdam(p()), 3);
+  steps(optim::Muon(p()), 2);
 }
 
 TEST(Optim, NumbersMayChangeWithoutACompilation) {
@@ -408,6 +545,10 @@ TEST(Optim, WhatIsWrongIsToldOnce) {
   expect("'beta1' is 1, and must be below 1", [&] { optim::adam_({p}, {p}, state, {.beta1 = 1.0}); });
   expect("'lr' is -1, and must be at least 0", [&] { optim::adam_({p}, {p}, state, {.lr = -1.0}); });
   expect("'nesterov' wants a momentum", [&] { optim::sgd_({p}, {p}, optim::SGDState::of({p}), {.nesterov = true}); });
+  expect("'params' [0] has sizes [2], and must be a matrix",
+         [&] { optim::muon_({random({2})}, {random({2})}, optim::MuonState::of({random({2})})); });
+  expect("'adjust_lr_fn' is 'none'",
+         [&] { optim::muon_({p}, {p}, optim::MuonState::of({p}), {.adjust_lr_fn = "none"}); });
   Tensor leaf = random({2}).requires_grad_();
   expect("no parameters", [&] { optim::SGD({}); });
   expect("parameter 1 is no leaf", [&] { optim::SGD({leaf, leaf * 2}); });
