@@ -130,7 +130,8 @@ struct Row {
   bool moves = false;                           ///< no larger than the input: of constants, computed at loading
   const char* domain = "";
 };
-inline constexpr int kNewest = 26;
+inline constexpr int kNewest = 28;
+inline constexpr std::int64_t kMostTraced = 10'000;  ///< turns of a loop in a trace
 /// The row for a version; null where there is none. With `any` set, whether there is one for another version.
 const Row* find_row(std::string_view domain, std::string_view op, std::int64_t version, bool* any = nullptr);
 std::vector<std::string> operator_names();  ///< sorted, each once
@@ -152,6 +153,7 @@ std::span<const Row> loss_rows();
 std::span<const Row> signal_rows();
 std::span<const Row> random_rows();
 std::span<const Row> data_rows();
+std::span<const Row> attention_rows();
 
 // ---- plans: graphs with names resolved to slots (plan.cc), and how they are run (run.cc)
 

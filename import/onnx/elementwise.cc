@@ -1,6 +1,8 @@
 #include <cmath>
+#include <cstring>
 
 #include "import/onnx/fold.h"
+#include "reprise/library.h"
 
 namespace reprise::onnx {
 namespace {
@@ -55,8 +57,10 @@ void power(Call& c) {
 void mod(Call& c) {
   const Tensor a = c.x(0), b = c.x(1);
   if (c.i("fmod", 0) != 0) return c.give(fmod(a, b));
-  if (is_floating(a.dtype())) c.bad("of floats wants fmod = 1");
-  c.give(remainder(a, b));
+  if (!is_floating(a.dtype())) return c.give(remainder(a, b));
+  if (c.version() < 28) c.bad("of floats wants fmod = 1");
+  const Tensor rest = remainder(a, b);  // a zero has the divisor's sign
+  c.give(where(rest == 0, copysign(zeros_like(rest), b), rest));
 }
 void bit_shift(Call& c) {
   const std::string direction = c.s("direction", "");
@@ -100,6 +104,50 @@ void cast_to(Call& c) {
 }
 void cast_like(Call& c) { c.give(cast(c.x(0), c.x(1).dtype(), c.i("saturate", 1) != 0)); }
 
+/// The bits of a tensor as those of another dtype of the same size.
+const Operator& bit_cast_op() {
+  static const Operator op = Library("onnx").define(
+      {.schema = "bit_cast(Tensor self, ScalarType dtype) -> Tensor",
+       .shape =
+           [](ShapeCall& s) {
+             const DType to = s.dtype_argument(1, kFloat32);
+             if (item_size(to) != item_size(s.dtype(0)))
+               s.fail(ErrorCode::DTypeMismatch, "of " + std::string(dtype_name(s.dtype(0))) + " to " +
+                                                    std::string(dtype_name(to)) + ", which has another size");
+             s.result(to, s.sizes(0));
+           },
+       .cpu =
+           [](const KernelCall& k) {
+             const TensorView &x = k.tensor(0), &y = k.result();
+             const std::int64_t size = item_size(y.dtype), n = y.numel();
+             if (x.contiguous()) return void(n > 0 && std::memcpy(y.data, x.data, static_cast<std::size_t>(n * size)));
+             std::int64_t at[kMaxRank] = {}, from = 0;
+             for (std::int64_t i = 0; i < n; ++i) {
+               std::memcpy(y.data + i * size, x.data + from * size, static_cast<std::size_t>(size));
+               for (int d = x.rank - 1; d >= 0; --d) {
+                 from += x.strides[d];
+                 if (++at[d] < x.sizes[d]) break;
+                 from -= x.strides[d] * x.sizes[d], at[d] = 0;
+               }
+             }
+           },
+       .moves = true});
+  return op;
+}
+void bit_cast(Call& c) {
+  const std::int32_t element = static_cast<std::int32_t>(c.i("to", 0));
+  const std::optional<DType> to = dtype_of_element(element);
+  if (!to || element > static_cast<std::int32_t>(Element::Float8E5M2))
+    c.bad("to ", element_name(element), " is not supported");
+  const Tensor x = c.x(0);
+  if (*to == x.dtype()) return c.give(x);
+  if (*to == kBool || x.dtype() == kBool) {  // a bool holds 0 or 1
+    if (item_size(*to) != 1 || item_size(x.dtype()) != 1) c.bad("of ", x.dtype(), " to ", *to, ", of another size");
+    return c.give(*to == kBool ? x.to(*to) : Tensor(bit_cast_op()(x.to(kUInt8), *to)));
+  }
+  c.give(Tensor(bit_cast_op()(x, *to)));
+}
+
 void elu_of(Call& c) { c.give(elu(c.x(0), c.f("alpha", 1))); }
 void selu_of(Call& c) {
   const bool old = c.version() < 6;
@@ -114,6 +162,13 @@ void hard_swish(Call& c) {
 void swish_of(Call& c) {
   const Tensor x = c.x(0);
   c.give(x * sigmoid(x * c.f("alpha", 1)));
+}
+void swiglu(Call& c) {
+  const Tensor gate = c.x(0), x = c.x(1);
+  if (gate.dim() != x.dim()) c.bad("of ", gate.dim(), " and ", x.dim(), " dimensions; wanted the same sizes");
+  for (int d = 0; d < x.dim(); ++d)
+    if (gate.size(d) != x.size(d)) c.bad("of ", gate.size(d).hint(), " and ", x.size(d).hint(), " in dimension ", d);
+  c.give(gate * sigmoid(gate * c.f("alpha", 1)) * x);
 }
 void leaky_relu_of(Call& c) { c.give(leaky_relu(c.x(0), c.f("alpha", 0.01f))); }
 void thresholded_relu(Call& c) { c.give(threshold(c.x(0), c.f("alpha", 1), 0)); }
@@ -173,6 +228,7 @@ constexpr Row kRows[] = {
     {"Asinh", 9, 0, unary<asinh>},
     {"Atan", 7, 0, unary<atan>},
     {"Atanh", 9, 0, unary<atanh>},
+    {"BitCast", 26, 0, bit_cast},
     {"BitShift", 11, 0, bit_shift},
     {"BitwiseAnd", 18, 0, binary<bitwise_and>},
     {"BitwiseNot", 18, 0, unary<bitwise_not>},
@@ -230,6 +286,7 @@ constexpr Row kRows[] = {
     {"Sub", 1, 0, [](Call& c) { with_second(c, [](const Tensor& a, const Operand& b) { return sub(a, b); }); }, 0,
      fold::sub},
     {"Sum", 1, 0, folded<plus>, 0, fold::add},
+    {"SwiGLU", 28, 0, swiglu},
     {"Swish", 24, 0, swish_of},
     {"Tan", 7, 0, unary<tan>},
     {"Tanh", 1, 0, unary<tanh>},
