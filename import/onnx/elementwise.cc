@@ -96,13 +96,28 @@ Tensor cast(const Tensor& x, DType to, bool saturates) {
   if (is_floating(x.dtype()) && (to == kUInt8 || to == kInt8)) return x.to(kInt32).to(to);
   return x.to(to);
 }
-void cast_to(Call& c) {
-  const std::int32_t element = static_cast<std::int32_t>(c.i("to", 0));
-  const std::optional<DType> to = dtype_of_element(element);
-  if (!to || element > static_cast<std::int32_t>(Element::Float8E5M2)) c.bad("to ", element_name(element), " is not supported");
-  c.give(cast(c.x(0), *to, c.i("saturate", 1) != 0));
+/// The lowest bits, as a dtype holds them that has more.
+Tensor lowest_bits(const Tensor& x, IntegerElement e, DType to) {
+  const Tensor whole = is_floating(x.dtype()) ? x.to(kInt64) : x.to(x.dtype() == kInt64 ? kInt64 : kInt32);
+  const std::int64_t half = e.is_signed ? std::int64_t{1} << (e.bits - 1) : 0;
+  if (e.bits == 32) return bitwise_and(whole.to(kInt64), (std::int64_t{1} << 32) - 1);
+  const Tensor low = bitwise_and(whole, (std::int64_t{1} << e.bits) - 1);
+  return (e.is_signed ? bitwise_xor(low, half) - half : low).to(to);
 }
-void cast_like(Call& c) { c.give(cast(c.x(0), c.x(1).dtype(), c.i("saturate", 1) != 0)); }
+/// The nearest of 0, 0.5, 1, 1.5, 2, 3, 4 and 6, of two the even one.
+Tensor as_float4(const Tensor& x) {
+  const Tensor a = clamp(abs(x.to(kFloat32)), 0, 6);
+  const Tensor near = where(a < 2, round(a * 2) * 0.5, where(a < 4, round(a), round(a * 0.5) * 2));
+  return copysign(where(isnan(a), zeros_like(a), near), x.to(kFloat32)).to(kFloat8E4M3FN);  // there is no NaN
+}
+void cast_to(Call& c) {
+  c.give(cast_to_element(c, c.x(0), static_cast<std::int32_t>(c.i("to", 0)), c.i("saturate", 1) != 0));
+}
+void cast_like(Call& c) {
+  const bool saturates = c.i("saturate", 1) != 0;
+  const std::int32_t wider = c.held_wider(1);
+  c.give(wider ? cast_to_element(c, c.x(0), wider, saturates) : cast(c.x(0), c.x(1).dtype(), saturates));
+}
 
 /// The bits of a tensor as those of another dtype of the same size.
 const Operator& bit_cast_op() {
@@ -137,7 +152,7 @@ const Operator& bit_cast_op() {
 void bit_cast(Call& c) {
   const std::int32_t element = static_cast<std::int32_t>(c.i("to", 0));
   const std::optional<DType> to = dtype_of_element(element);
-  if (!to || element > static_cast<std::int32_t>(Element::Float8E5M2))
+  if (!to || is_held_wider(element))
     c.bad("to ", element_name(element), " is not supported");
   const Tensor x = c.x(0);
   if (*to == x.dtype()) return c.give(x);
@@ -296,6 +311,15 @@ constexpr Row kRows[] = {
 };
 
 }  // namespace
+
+Tensor cast_to_element(Call& c, const Tensor& x, std::int32_t element, bool saturates) {
+  const std::optional<DType> to = dtype_of_element(element);
+  if (!to || static_cast<Element>(element) == Element::Float8E8M0)
+    c.bad("to ", element_name(element), " is not supported");
+  const Tensor from = is_storage_only(x.dtype()) && is_held_wider(element) ? x.to(kFloat32) : x;
+  if (const IntegerElement e = integer_element(element); e.bits) return lowest_bits(from, e, *to);
+  return static_cast<Element>(element) == Element::Float4E2M1 ? as_float4(from) : cast(x, *to, saturates);
+}
 
 std::span<const Row> elementwise_rows() { return kRows; }
 
