@@ -49,7 +49,10 @@ std::string difference(const rp::Tensor& got, const rp::Tensor& expected) {
   if (most > 0) g_apart = std::max(g_apart, apart / most);
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    if (a[i] == b[i] || std::fabs(a[i] - b[i]) <= (g_tolerance > 0 ? g_tolerance * most : kAbsolute + relative(expected.dtype()) * std::fabs(b[i]))) continue;
+    if (a[i] == b[i] ||
+        std::fabs(a[i] - b[i]) <=
+            (g_tolerance > 0 ? g_tolerance * most : kAbsolute + relative(expected.dtype()) * std::fabs(b[i])))
+      continue;
     char text[120];
     std::snprintf(text, sizeof text, "element %zu is %.9g, expected %.9g", i, a[i], b[i]);
     return text;
@@ -89,7 +92,11 @@ int run(const fs::path& folder) {
       const std::vector<rp::Tensor> inputs = tensors(data, "input"), expected = tensors(data, "output");
       if (const std::string d = compared(model(inputs), expected, "eager"); !d.empty()) return failed(d);
       std::vector<rp::onnx::Argument> arguments;
-      for (std::size_t i = 0; i < inputs.size(); ++i) arguments.push_back(i < model.inputs().size() && model.inputs()[i].decides_sizes && inputs[i].dtype() == rp::kBool ? rp::onnx::Argument::numbers_of(inputs[i]) : inputs[i]);
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        arguments.push_back(i < model.inputs().size() && model.inputs()[i].decides_sizes &&
+                                    inputs[i].dtype() == rp::kBool
+                                ? rp::onnx::Argument::numbers_of(inputs[i])
+                                : inputs[i]);
       for (int call = 0; call < 2; ++call)
         if (const std::string d = compared(compiled(arguments), expected, "compiled"); !d.empty()) return failed(d);
     }

@@ -37,7 +37,7 @@ struct Masks {
 struct AttentionCall {
   Tensor q, k, v;  ///< [batch, heads, length, size]
   Masks masks{};
-  bool rows = false;  ///< of 3 dimensions
+  bool rows = false;    ///< of 3 dimensions
   bool causal = false;  ///< not in `masks`: each query sees the keys up to its own place
   double softcap = 0;
 };
@@ -50,8 +50,10 @@ void given_mask(Call& c, AttentionCall& a) {
   const bool bools = mask.dtype() == kBool;
   if (!identical(has, keys) && bool(has < keys))
     mask = pad(mask, {0, keys - has}, bools ? Scalar(false) : Scalar(-std::numeric_limits<double>::infinity()));
-  if (bools) a.masks.allow(mask);
-  else a.masks.bias = mask;
+  if (bools)
+    a.masks.allow(mask);
+  else
+    a.masks.bias = mask;
 }
 
 AttentionCall attention_call(Call& c) {
@@ -266,10 +268,8 @@ void linear_attention(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"Attention", 23, 0, attention_of},
-    {"CausalConvWithState", 27, 0, causal_conv},
-    {"LinearAttention", 27, 0, linear_attention},
-    {"RotaryEmbedding", 23, 0, rotary_embedding},
+    {"Attention", 23, 0, attention_of},           {"CausalConvWithState", 27, 0, causal_conv},
+    {"LinearAttention", 27, 0, linear_attention}, {"RotaryEmbedding", 23, 0, rotary_embedding},
     {"TensorScatter", 24, 0, tensor_scatter},
 };
 

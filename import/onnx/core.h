@@ -170,8 +170,9 @@ struct Node {
   std::vector<int> dead{};             ///< slots that nothing after this node reads
   std::int64_t version = 0;
   std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
-  std::vector<std::int32_t> elements{};    ///< of inputs that are held wider than the file says (is_held_wider), where known
-  std::int32_t wraps = 0;                  ///< the kind of integers that its result is of: it wraps as they do
+  std::vector<std::int32_t>
+      elements{};          ///< of inputs that are held wider than the file says (is_held_wider), where known
+  std::int32_t wraps = 0;  ///< the kind of integers that its result is of: it wraps as they do
 };
 struct Graph {
   std::string name{};
@@ -205,7 +206,8 @@ inline int flattened_from(const Call& c, int rank) {
   const std::int64_t axis = c.i("axis", 1);
   return axis_of(c, axis, axis < 0 ? rank : rank + 1);
 }
-/// As elements of the file's kind hold it, whatever dtype has them here. Throws InvalidArgument where there is no such dtype.
+/// As elements of the file's kind hold it, whatever dtype has them here. Throws InvalidArgument where there is no such
+/// dtype.
 Tensor cast_to_element(Call&, const Tensor&, std::int32_t element, bool saturates);
 inline Ints sizes_of(const std::vector<Int>& v) { return Ints(v.data(), v.data() + v.size()); }
 /// Axes as an attribute up to a version and as an input since; none: all.

@@ -130,10 +130,13 @@ class Decoder {
 
   /// Bytes as the file has them, where elements are held wider.
   std::string packed(wire::Tensor& t, const std::string& who, std::int64_t bytes, int each) {
-    if (t.data_location() == 1) return bytes == 0 ? std::string() : std::string(external(t, who, bytes).data, static_cast<std::size_t>(bytes));
+    if (t.data_location() == 1)
+      return bytes == 0 ? std::string() : std::string(external(t, who, bytes).data, static_cast<std::size_t>(bytes));
     std::string all;
     if (t.has_raw_data()) all = t.raw_data();
-    const auto put = [&](std::uint64_t v) { all.append(reinterpret_cast<const char*>(&v), static_cast<std::size_t>(each)); };
+    const auto put = [&](std::uint64_t v) {
+      all.append(reinterpret_cast<const char*>(&v), static_cast<std::size_t>(each));
+    };
     if (!t.has_raw_data() && each == 4)
       for (std::uint64_t v : t.uint64_data()) put(v);
     else if (!t.has_raw_data())
@@ -149,8 +152,11 @@ class Decoder {
     const std::string from = packed(t, who, bytes, each);
     const auto code = [&](std::size_t i) {
       std::uint32_t v = 0;
-      if (bits >= 8) std::memcpy(&v, from.data() + i * static_cast<std::size_t>(each), static_cast<std::size_t>(each));
-      else v = static_cast<unsigned char>(from[i * static_cast<std::size_t>(bits) / 8]) >> i * static_cast<std::size_t>(bits) % 8;
+      if (bits >= 8)
+        std::memcpy(&v, from.data() + i * static_cast<std::size_t>(each), static_cast<std::size_t>(each));
+      else
+        v = static_cast<unsigned char>(from[i * static_cast<std::size_t>(bits) / 8]) >>
+            i * static_cast<std::size_t>(bits) % 8;
       return bits == 32 ? v : v & ((1u << bits) - 1);
     };
     const auto made = [&]<class T>(T, auto&& value) {
@@ -159,10 +165,14 @@ class Decoder {
       return hold(std::move(all));
     };
     if (element == Element::Float8E8M0)
-      return made(0.f, [](std::uint32_t c) { return std::bit_cast<float>(c == 0 ? 1u << 22 : c == 255 ? 0x7fc00000u : c << 23); });
+      return made(0.f, [](std::uint32_t c) {
+        return std::bit_cast<float>(c == 0 ? 1u << 22 : c == 255 ? 0x7fc00000u : c << 23);
+      });
     if (element == Element::Float4E2M1) {
-      static constexpr std::uint8_t kAsFloat8[] = {0x00, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};  // 0 0.5 1 1.5 2 3 4 6
-      return made(std::uint8_t{}, [](std::uint32_t c) { return static_cast<std::uint8_t>(kAsFloat8[c & 7] | (c & 8) << 4); });
+      static constexpr std::uint8_t kAsFloat8[] = {0x00, 0x30, 0x38, 0x3c,
+                                                   0x40, 0x44, 0x48, 0x4c};  // 0 0.5 1 1.5 2 3 4 6
+      return made(std::uint8_t{},
+                  [](std::uint32_t c) { return static_cast<std::uint8_t>(kAsFloat8[c & 7] | (c & 8) << 4); });
     }
     const std::int64_t half = integer.is_signed ? std::int64_t{1} << (bits - 1) : 0;
     const auto whole = [&](std::uint32_t c) { return (static_cast<std::int64_t>(c) ^ half) - half; };

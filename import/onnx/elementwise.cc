@@ -152,8 +152,7 @@ const Operator& bit_cast_op() {
 void bit_cast(Call& c) {
   const std::int32_t element = static_cast<std::int32_t>(c.i("to", 0));
   const std::optional<DType> to = dtype_of_element(element);
-  if (!to || is_held_wider(element))
-    c.bad("to ", element_name(element), " is not supported");
+  if (!to || is_held_wider(element)) c.bad("to ", element_name(element), " is not supported");
   const Tensor x = c.x(0);
   if (*to == x.dtype()) return c.give(x);
   if (*to == kBool || x.dtype() == kBool) {  // a bool holds 0 or 1

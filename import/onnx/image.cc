@@ -21,7 +21,8 @@ void space_to_depth(Call& c) {
   const std::string mode = c.version() < 28 ? "DCR" : c.s("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") c.bad("the mode is '", mode, "'; wanted DCR or CRD");
   const Tensor parts = x.reshape({n, depth, h, b, w, b});
-  c.give((mode == "CRD" ? parts.permute({0, 1, 3, 5, 2, 4}) : parts.permute({0, 3, 5, 1, 2, 4})).reshape({n, depth * (b * b), h, w}));
+  c.give((mode == "CRD" ? parts.permute({0, 1, 3, 5, 2, 4}) : parts.permute({0, 3, 5, 1, 2, 4}))
+             .reshape({n, depth * (b * b), h, w}));
 }
 
 // ---- GridSample

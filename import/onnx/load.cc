@@ -192,7 +192,8 @@ bool may_be_numbers(const Tensor& t, const Port& p) {
 }  // namespace
 
 CompiledModel::CompiledModel(Model model, CompileOptions options)
-    : CompiledFunction<Model>(model, std::move(options)), program_(model.program_),
+    : CompiledFunction<Model>(model, std::move(options)),
+      program_(model.program_),
       by_branch_(std::make_shared<std::atomic<bool>>(false)) {}
 
 bool CompiledModel::as_they_are() const {

@@ -202,20 +202,24 @@ class Planner {
   /// What is held wider keeps its values where elements are moved or compared; sums and products wrap as the file's
   /// integers do, and what else there is of 16 bits and more is not supported (of 2 and 4 bits there is nothing else).
   void follow_elements(const NodeData& data, Node& node) {
-    static const std::set<std::string_view> moves{"Concat",  "DepthToSpace", "Expand",   "Flatten",      "Gather", "GatherElements", "GatherND",
-                                                  "Identity", "Pad",         "Reshape",  "Slice",        "SpaceToDepth", "Split", "Squeeze",
-                                                  "Tile",    "Transpose",    "Unsqueeze", "Where"};
-    static const std::set<std::string_view> takes{"Cast", "CastLike", "DequantizeLinear", "Equal", "Greater", "GreaterOrEqual", "If", "Less",
-                                                  "LessOrEqual", "QuantizeLinear", "Shape", "Size"};
-    static const std::set<std::string_view> wraps{"Abs", "Add", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Div",
-                                                  "Max", "Min", "Mod",      "Mul",        "Neg",        "Sub",       "Sum"};
+    static const std::set<std::string_view> moves{"Concat",         "DepthToSpace", "Expand",   "Flatten", "Gather",
+                                                  "GatherElements", "GatherND",     "Identity", "Pad",     "Reshape",
+                                                  "Slice",          "SpaceToDepth", "Split",    "Squeeze", "Tile",
+                                                  "Transpose",      "Unsqueeze",    "Where"};
+    static const std::set<std::string_view> takes{
+        "Cast", "CastLike", "DequantizeLinear", "Equal",          "Greater", "GreaterOrEqual",
+        "If",   "Less",     "LessOrEqual",      "QuantizeLinear", "Shape",   "Size"};
+    static const std::set<std::string_view> wraps{"Abs",       "Add",        "BitShift", "BitwiseAnd", "BitwiseNot",
+                                                  "BitwiseOr", "BitwiseXor", "Div",      "Max",        "Min",
+                                                  "Mod",       "Mul",        "Neg",      "Sub",        "Sum"};
     const auto element = [&](int s) { return s < 0 ? 0 : plan_.elements[static_cast<std::size_t>(s)]; };
     bool any = false;
     for (int s : node.in) any |= element(s) != 0;
     if (any)
       for (int s : node.in) node.elements.push_back(element(s));
     const bool gives = !node.out.empty() && node.out[0] >= 0;
-    if (any && gives && node.row && data.domain.empty() && wraps.contains(data.op) && integer_element(node.elements[0]).bits > 8) {
+    if (any && gives && node.row && data.domain.empty() && wraps.contains(data.op) &&
+        integer_element(node.elements[0]).bits > 8) {
       node.wraps = node.elements[0];
       for (int s : node.out) set_element(s, node.wraps);
       return;
@@ -235,12 +239,17 @@ class Planner {
         return 0;
       };
       const auto of = [&](std::size_t i) { return i < node.elements.size() ? node.elements[i] : 0; };
-      if (data.op == "Cast" || data.op == "BitCast") set_element(node.out[0], said("to"));
-      else if (data.op == "CastLike") set_element(node.out[0], of(1));
-      else if (data.op == "QuantizeLinear") set_element(node.out[0], of(2) ? of(2) : said("output_dtype"));
-      else if (const std::int32_t t = said("dtype")) set_element(node.out[0], t);
+      if (data.op == "Cast" || data.op == "BitCast")
+        set_element(node.out[0], said("to"));
+      else if (data.op == "CastLike")
+        set_element(node.out[0], of(1));
+      else if (data.op == "QuantizeLinear")
+        set_element(node.out[0], of(2) ? of(2) : said("output_dtype"));
+      else if (const std::int32_t t = said("dtype"))
+        set_element(node.out[0], t);
       for (const Attribute& a : data.attributes)
-        if (data.op == "ConstantOfShape" && a.kind == Attribute::Kind::Tensor) set_element(node.out[0], a.tensor->element);
+        if (data.op == "ConstantOfShape" && a.kind == Attribute::Kind::Tensor)
+          set_element(node.out[0], a.tensor->element);
       for (const auto& [name, g] : node.graphs)
         for (std::size_t i = 0; data.op == "If" && i < g->out.size() && i < node.out.size(); ++i)
           set_element(node.out[i], element(g->out[i]));

@@ -37,9 +37,10 @@ struct Port {
   bool decides_sizes = false;
 };
 
-/// What a model is called with: a tensor, or the elements of an input that decides sizes, row by row: `Argument::numbers({n, -1})`. Numbers are symbolic in compiled
-/// functions, so that other ones need no compilation where they stay sizes. A small tensor in their place is read before the
-/// call (CompiledModel). Inside a compiled function of your own that cannot be: such calls are served eagerly.
+/// What a model is called with: a tensor, or the elements of an input that decides sizes, row by row:
+/// `Argument::numbers({n, -1})`. Numbers are symbolic in compiled functions, so that other ones need no compilation
+/// where they stay sizes. A small tensor in their place is read before the call (CompiledModel). Inside a compiled
+/// function of your own that cannot be: such calls are served eagerly.
 struct Argument {
   std::optional<Tensor> tensor;
   std::optional<std::vector<Scalar>> values;
@@ -110,7 +111,8 @@ class CompiledModel : public CompiledFunction<Model> {
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const;
   std::vector<Tensor> operator()(const std::vector<Argument>& inputs) const;
   template <class... T>
-  requires(sizeof...(T) > 0 && (std::same_as<std::remove_cvref_t<T>, Tensor> && ...)) std::vector<Tensor> operator()(const T&... inputs) const {
+  requires(sizeof...(T) > 0 && (std::same_as<std::remove_cvref_t<T>, Tensor> && ...)) std::vector<Tensor>
+  operator()(const T&... inputs) const {
     if (as_they_are()) return CompiledFunction<Model>::operator()(inputs...);
     return (*this)(std::vector<Tensor>{inputs...});
   }
@@ -138,7 +140,8 @@ Tensor load_tensor(const std::string& path, SourceLoc loc = SourceLoc::current()
 }  // namespace onnx
 
 template <class F>
-requires std::same_as<std::remove_cvref_t<F>, onnx::Model> onnx::CompiledModel compile(F&& model, CompileOptions options = {}) {
+requires std::same_as<std::remove_cvref_t<F>, onnx::Model> onnx::CompiledModel compile(F&& model,
+                                                                                       CompileOptions options = {}) {
   return {std::forward<F>(model), std::move(options)};
 }
 }  // namespace reprise

@@ -55,7 +55,8 @@ Tensor waves(IntArrayRef sizes, double step) {
 struct AttentionCase {
   const char* name;
   std::int64_t q_heads = 2, kv_heads = 2, past = -1;
-  int mask = 0;  ///< 1: bools [L, T]; 2: floats [heads, L, T]; 3: floats that end one key early; 4: bools, a row of none
+  int mask =
+      0;  ///< 1: bools [L, T]; 2: floats [heads, L, T]; 3: floats that end one key early; 4: bools, a row of none
   bool padded = false;  ///< nonpad_kv_seqlen
   double softcap = 0, scale = 0;
   bool causal = false;
@@ -77,8 +78,8 @@ std::pair<Reals, Reals> by_loops(const AttentionCase& k, const Tensor& q, const 
   for (std::int64_t n = 0; n < B; ++n)
     for (std::int64_t h = 0; h < H; ++h)
       for (std::int64_t i = 0; i < L; ++i) {
-        const std::int64_t g = h / (H / G),
-                           offset = k.padded ? held[static_cast<std::size_t>(n)] - L : std::max<std::int64_t>(k.past, 0);
+        const std::int64_t g = h / (H / G), offset = k.padded ? held[static_cast<std::size_t>(n)] - L
+                                                              : std::max<std::int64_t>(k.past, 0);
         Reals score, p;
         double most = -kInf, sum = 0;
         for (std::int64_t j = 0; j < T; ++j) {
@@ -93,8 +94,10 @@ std::pair<Reals, Reals> by_loops(const AttentionCase& k, const Tensor& q, const 
           if (mask) {
             const std::int64_t row = mask->dim() == 2 ? i : h * L + i;
             const double entry = j < M ? m[static_cast<std::size_t>(row * M + j)] : k.mask == 1 ? 0 : -kInf;
-            if (mask->dtype() == kBool) s = entry != 0 ? s : -kInf;
-            else s += entry;
+            if (mask->dtype() == kBool)
+              s = entry != 0 ? s : -kInf;
+            else
+              s += entry;
           }
           if (k.padded && j >= held[static_cast<std::size_t>(n)]) s = -kInf;
           if (k.causal && j > i + offset) s = -kInf;
@@ -109,7 +112,8 @@ std::pair<Reals, Reals> by_loops(const AttentionCase& k, const Tensor& q, const 
         for (std::int64_t e = 0; e < V; ++e) {
           double s = 0;
           for (std::int64_t j = 0; j < T; ++j)
-            s += p[static_cast<std::size_t>(j)] * static_cast<double>(c[static_cast<std::size_t>(((n * G + g) * T + j) * V + e)]);
+            s += p[static_cast<std::size_t>(j)] *
+                 static_cast<double>(c[static_cast<std::size_t>(((n * G + g) * T + j) * V + e)]);
           y.push_back(s);
         }
       }
@@ -148,9 +152,11 @@ TEST(OnnxAttention, IsWhatLoopsGive) {
   };
   for (const AttentionCase& k : all)
     for (const bool rows : {false, true}) {
-      Attributes attributes{whole("is_causal", k.causal), whole("qk_matmul_output_mode", k.mode), attribute("softcap", static_cast<float>(k.softcap))};
+      Attributes attributes{whole("is_causal", k.causal), whole("qk_matmul_output_mode", k.mode),
+                            attribute("softcap", static_cast<float>(k.softcap))};
       if (k.scale > 0) attributes.push_back(attribute("scale", static_cast<float>(k.scale)));
-      if (rows) attributes.push_back(whole("q_num_heads", k.q_heads)), attributes.push_back(whole("kv_num_heads", k.kv_heads));
+      if (rows)
+        attributes.push_back(whole("q_num_heads", k.q_heads)), attributes.push_back(whole("kv_num_heads", k.kv_heads));
       if (k.left >= 0) attributes.push_back(whole("left_window_size", k.left));
       if (k.right >= 0) attributes.push_back(whole("right_window_size", k.right));
       const bool steps = k.softcap > 0 || k.mode > 0;
@@ -181,7 +187,8 @@ TEST(OnnxAttention, IsWhatLoopsGive) {
         if (mask) given.push_back(*mask);
         for (const char* name : {"pk", "pv"}) names.push_back(k.past >= 0 ? name : "");
         if (k.past >= 0)
-          given.push_back(present.slice(2, 0, k.past).contiguous()), given.push_back(values.slice(2, 0, k.past).contiguous());
+          given.push_back(present.slice(2, 0, k.past).contiguous()),
+              given.push_back(values.slice(2, 0, k.past).contiguous());
         std::vector<std::int64_t> held{keys - 1, 2};
         if (k.padded) names.push_back("n"), given.push_back(tensor_of(held));
         if (!model) {
@@ -234,7 +241,8 @@ TEST(OnnxAttention, RotaryEmbeddingsTurnPairs) {
           Attributes attributes{whole("interleaved", pairs), whole("rotary_embedding_dim", dim)};
           if (rows) attributes.push_back(whole("num_heads", 2));
           at_two_lengths(
-              "RotaryEmbedding", 23, attributes, placed ? file::Names{"x", "c", "s", "p"} : file::Names{"x", "c", "s"}, 1,
+              "RotaryEmbedding", 23, attributes, placed ? file::Names{"x", "c", "s", "p"} : file::Names{"x", "c", "s"},
+              1,
               [&](std::int64_t n) {
                 std::vector<Tensor> in{rows ? waves({2, n, 12}, 0.7) : waves({2, 2, n, 6}, 0.7)};
                 const Ints sizes = placed ? Ints{9, half} : Ints{2, n, half};
@@ -255,7 +263,9 @@ TEST(OnnxAttention, RotaryEmbeddingsTurnPairs) {
                         const std::size_t row = static_cast<std::size_t>(((b * 2 + h) * n + t) * 6),
                                           from = row + static_cast<std::size_t>(pairs ? 2 * i : i),
                                           to = row + static_cast<std::size_t>(pairs ? 2 * i + 1 : i + half),
-                                          cell = static_cast<std::size_t>((placed ? at[static_cast<std::size_t>(b * n + t)] : b * n + t) * half + i);
+                                          cell = static_cast<std::size_t>(
+                                              (placed ? at[static_cast<std::size_t>(b * n + t)] : b * n + t) * half +
+                                              i);
                         y[from] = c[cell] * v[from] - s[cell] * v[to];
                         y[to] = s[cell] * v[from] + c[cell] * v[to];
                       }
@@ -268,13 +278,15 @@ TEST(OnnxAttention, RotaryEmbeddingsTurnPairs) {
 TEST(OnnxAttention, CachesAreWrittenWhereIndicesSay) {
   for (const std::int64_t axis : {-2, 1})
     for (const bool circular : {false, true}) {
-      const Attributes attributes{whole("axis", axis), attribute("mode", std::string(circular ? "circular" : "linear"))};
+      const Attributes attributes{whole("axis", axis),
+                                  attribute("mode", std::string(circular ? "circular" : "linear"))};
       const std::vector<std::int64_t> first{circular ? 6 : 1, 2};
       at_two_lengths(
           "TensorScatter", 24, attributes, {"p", "u", "w"}, 1,
           [&](std::int64_t n) {
             return std::vector<Tensor>{waves(axis == 1 ? Ints{2, 8, 2, 3} : Ints{2, 2, 8, 3}, 0.7),
-                                       waves(axis == 1 ? Ints{2, n, 2, 3} : Ints{2, 2, n, 3}, 0.3) + 5, tensor_of(first)};
+                                       waves(axis == 1 ? Ints{2, n, 2, 3} : Ints{2, 2, n, 3}, 0.3) + 5,
+                                       tensor_of(first)};
           },
           [&](const std::vector<Tensor>& in, std::int64_t n) {
             Tensor y = in[0].clone();
@@ -321,7 +333,8 @@ TEST(OnnxAttention, RecurrencesKeepTheirState) {
     const bool gated = r.starts_with("gated"), corrects = r.ends_with("delta");
     at_two_lengths(
         "LinearAttention", 27,
-        {whole("q_num_heads", 4), whole("kv_num_heads", 2), attribute("update_rule", r), attribute("scale", gated ? 0.5f : 0.f)},
+        {whole("q_num_heads", 4), whole("kv_num_heads", 2), attribute("update_rule", r),
+         attribute("scale", gated ? 0.5f : 0.f)},
         {"q", "k", "v", gated ? "s" : "", gated ? "g" : "", corrects ? "b" : ""}, 2,
         [&](std::int64_t n) {
           std::vector<Tensor> in{waves({1, n, 12}, 0.7), waves({1, n, 6}, 0.3), waves({1, n, 4}, 0.5)};
@@ -335,7 +348,8 @@ TEST(OnnxAttention, RecurrencesKeepTheirState) {
           const Tensor beta = corrects ? in.back() : Tensor();
           for (std::int64_t t = 0; t < n; ++t)
             for (std::int64_t h = 0; h < 2; ++h) {
-              const Tensor k = in[1][0][t].slice(0, 3 * h, 3 * h + 3).unsqueeze(1), v = in[2][0][t].slice(0, 2 * h, 2 * h + 2).unsqueeze(0);
+              const Tensor k = in[1][0][t].slice(0, 3 * h, 3 * h + 3).unsqueeze(1),
+                           v = in[2][0][t].slice(0, 2 * h, 2 * h + 2).unsqueeze(0);
               Tensor s = state[0][h].clone();
               if (gated) {
                 const Tensor g = in[4][0][t];
@@ -346,7 +360,9 @@ TEST(OnnxAttention, RecurrencesKeepTheirState) {
               s = s + matmul(k, add);
               state[0][h].copy_(s);
               for (std::int64_t q = 2 * h; q < 2 * h + 2; ++q)
-                y[0][t].slice(0, 2 * q, 2 * q + 2).copy_(matmul(in[0][0][t].slice(0, 3 * q, 3 * q + 3).unsqueeze(0), s)[0] * scale);
+                y[0][t]
+                    .slice(0, 2 * q, 2 * q + 2)
+                    .copy_(matmul(in[0][0][t].slice(0, 3 * q, 3 * q + 3).unsqueeze(0), s)[0] * scale);
             }
           return std::vector<Tensor>{y, state};
         },
