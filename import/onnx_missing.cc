@@ -19,6 +19,11 @@ std::size_t Model::output(std::string_view) const { missing(); }
 Argument Argument::numbers_of(const Tensor&) { missing(); }
 std::vector<Tensor> Model::operator()(const std::vector<Argument>&) const { missing(); }
 std::vector<Tensor> Model::operator()(const std::vector<Tensor>&) const { missing(); }
+CompiledModel::CompiledModel(Model model, CompileOptions options)
+    : CompiledFunction<Model>(std::move(model), std::move(options)) {}
+bool CompiledModel::as_they_are() const { return true; }
+std::vector<Tensor> CompiledModel::operator()(const std::vector<Tensor>&) const { missing(); }
+std::vector<Tensor> CompiledModel::operator()(const std::vector<Argument>&) const { missing(); }
 Model load(const std::string&, const LoadOptions&, SourceLoc loc) { missing(loc); }
 Model load_bytes(std::string_view, const LoadOptions&, SourceLoc loc) { missing(loc); }
 Tensor load_tensor(const std::string&, SourceLoc loc) { missing(loc); }

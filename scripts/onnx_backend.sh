@@ -4,16 +4,27 @@
 #
 #   scripts/onnx_backend.sh [PATTERN]      PATTERN: of folders, e.g. 'test_conv*'
 #
-# The tests are files of the PyPI package onnx, which is installed into .venv (ONNX_TESTS: a folder that has them, instead). BUILD_DIR (default build).
+# The PyPI package onnx, which is installed into .venv, writes the tests (ONNX_TESTS: a folder that has them, instead).
+# BUILD_DIR (default build).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=1.17.0  # operator set 22; later packages no longer carry the files
+version=1.23.2  # operator set 28
 build_dir="${BUILD_DIR:-build}"
 pattern="${1:-test_*}"
 if [ -z "${ONNX_TESTS:-}" ]; then
   [ -x .venv/bin/python ] || python3 -m venv .venv
   .venv/bin/python -c "import onnx; assert onnx.__version__ == '$version'" 2>/dev/null || .venv/bin/python -m pip install --quiet "onnx==$version" >&2
-  ONNX_TESTS=$(.venv/bin/python -c 'import onnx, os; print(os.path.join(os.path.dirname(onnx.__file__), "backend/test/data/node"))')
+  ONNX_TESTS="$build_dir/onnx_node_tests_$version/node"
+  [ -d "$ONNX_TESTS" ] || .venv/bin/python -W ignore - "$build_dir/onnx_node_tests_$version" <<'END'
+import argparse, sys
+import onnx.backend.test.case.model as models
+from onnx.backend.test.case.node import collect_testcases
+from onnx.backend.test.cmd_tools import generate_data
+
+cases = collect_testcases()
+models.collect_testcases = lambda: cases
+generate_data(argparse.Namespace(output=sys.argv[1]))
+END
 fi
 [ -d "$ONNX_TESTS" ] || { echo "onnx_backend.sh: no folder '$ONNX_TESTS'" >&2; exit 1; }
 cmake --build "$build_dir" --target reprise_onnx_backend >&2

@@ -33,7 +33,7 @@ import onnxruntime as ort
 
 warnings.simplefilter("ignore")
 np.seterr(all="ignore")
-NEWEST = 26  # the newest set that ONNX Runtime knows
+NEWEST = 28  # the newest set of the package onnx; ONNX Runtime knows those up to 26
 ABSENT = object()
 
 
@@ -801,6 +801,47 @@ case(
 case("RMSNormalization", [f(2, 3, 4), f(4)], axis=[ABSENT, -1, 2], epsilon=[ABSENT, 0.1])
 case("RMSNormalization", [f(2, 3, 4), f(3, 4)], axis=[1, -2])
 case("Swish", [FINITE], alpha=[ABSENT, 0.3])
+case("SwiGLU", [f(2, 3), f(2, 3)], alpha=[ABSENT, 0.3])
+STAGES = {"softcap": [ABSENT, 0.7], "scale": [ABSENT, 0.3], "qk_matmul_output_mode": [ABSENT, 1, 2, 3]}
+for mask in (None, bools(4, 5), f(4, 5), f(4, 1, 4, 5)[:, :, :, :4], f(2, 1, 1, 5), bools(1, 4, 1, 5)):
+    case("Attention", [f(2, 4, 4, 6), f(2, 2, 5, 6), f(2, 2, 5, 3), mask], is_causal=[ABSENT, 1])
+for mask in (None, bools(4, 5), f(4, 5)):
+    inputs = [f(2, 4, 4, 6), f(2, 4, 5, 6), f(2, 4, 5, 3), mask]
+    case("Attention", inputs, outputs=4, is_causal=[ABSENT, 1], **STAGES)
+    case("Attention", inputs, left_window_size=[1, -1], right_window_size=[ABSENT, 0, 2], is_causal=[ABSENT, 1])
+    padded = [*inputs, None, None, np.array([5, 3], np.int64)]
+    case("Attention", padded, since=24, is_causal=[ABSENT, 1])
+    case("Attention", padded, since=25, left_window_size=[0, 1], is_causal=[ABSENT, 1])
+for mask in (None, bools(4, 8), f(4, 8)):
+    inputs = [f(2, 4, 24), f(2, 5, 12), f(2, 5, 6), mask, f(2, 2, 3, 6), f(2, 2, 3, 3)]
+    case("Attention", inputs, outputs=3, q_num_heads=[4], kv_num_heads=[2], is_causal=[ABSENT, 1], softcap=[ABSENT, 0.7])
+for dim, half in ((ABSENT, 3), (4, 2)):
+    for x, heads in ((f(2, 3, 4, 6), [ABSENT]), (f(2, 4, 18), [3])):
+        how = {"num_heads": heads, "rotary_embedding_dim": [dim], "interleaved": [ABSENT, 1]}
+        case("RotaryEmbedding", [x, f(2, 4, half), f(2, 4, half)], **how)
+        case("RotaryEmbedding", [x, f(9, half), f(9, half), ints(0, 9, 2, 4)], **how)
+for axis, cache, update in ((ABSENT, f(2, 3, 8, 4), f(2, 3, 3, 4)), (1, f(2, 8, 4), f(2, 3, 4)), (-1, f(2, 3, 8), f(2, 3, 3))):
+    case("TensorScatter", [cache, update], axis=[axis])
+    case("TensorScatter", [cache, update, np.array([5, 0], np.int64)], axis=[axis], mode=[ABSENT, "linear", "circular"])
+    case("TensorScatter", [cache, update, np.array([7, 6], np.int64)], axis=[axis], mode=["circular"])
+for x, to in ((f(3), 6), (f(3).astype(np.float64), 7), (ints(-9, 9, 4), 11), (ints(-9, 9, 4, dtype=np.int8), 2)):
+    case("BitCast", [x], to=[to])
+for more in ([], [f(3)], [f(3), f(2, 3, 2)], [None, f(2, 3, 2)]):
+    case("CausalConvWithState", [f(2, 3, 5), f(3, 1, 3), *more], outputs=2, activation=[ABSENT, "none", "silu", "swish"])
+case("CausalConvWithState", [f(2, 3, 1), f(3, 1, 4)], outputs=2)
+HEADS = {"outputs": 2, "q_num_heads": [4], "kv_num_heads": [2], "scale": [ABSENT, 0.3]}
+QKV = [f(2, 3, 12), f(2, 3, 6, scale=0.5), f(2, 3, 4)]
+for state in (None, f(2, 2, 3, 2)):
+    for decay, beta in ((-np.abs(f(2, 3, 2)), np.abs(f(2, 3, 2))), (-np.abs(f(2, 3, 6)), np.abs(f(2, 3, 1)))):
+        case("LinearAttention", [*QKV, state], update_rule=["linear"], **HEADS)
+        case("LinearAttention", [*QKV, state, decay], update_rule=["gated"], **HEADS)
+        case("LinearAttention", [*QKV, state, None, beta], update_rule=["delta"], **HEADS)
+        case("LinearAttention", [*QKV, state, decay, beta], update_rule=[ABSENT, "gated_delta"], **HEADS)
+case("Mod", [f(12, scale=9), f(12, scale=3)], since=28, fmod=[ABSENT, 1])
+case("BitShift", [ints(-99, 99, 6, dtype=np.int32), ints(-2, 40, 6, dtype=np.int32)], since=28, direction=["LEFT", "RIGHT"])
+case("SpaceToDepth", [f(1, 2, 4, 6)], since=28, blocksize=[2], mode=[ABSENT, "DCR", "CRD"])
+for to in (4, 5, 12, 21, 22):
+    case("Cast", [np.array([0, 1.5, 3, 7], np.float32)], since=21, to=[to])
 for t in (np.float32, np.int64):
     case("CumProd", [ints(-3, 4, 2, 3, 4).astype(t), N(1)], exclusive=[ABSENT, 1], reverse=[ABSENT, 1])
 case(
@@ -824,6 +865,8 @@ case("DFT", [f(2, 6, 1)], since=17, until=19, axis=[ABSENT], onesided=[ABSENT, 1
 case("DFT", [f(2, 6, 2)], since=17, until=19, axis=[ABSENT, 1], inverse=[ABSENT, 1])
 case("DFT", [f(2, 6, 3, 1)], since=17, until=19, axis=[1, 2], onesided=[ABSENT, 1])
 case("DFT", [f(2, 6, 1), N(8)], since=17, onesided=[ABSENT, 1])
+case("DFT", [f(2, 6, 2)], since=17, until=19, axis=[1], inverse=[1], onesided=[1])
+case("DFT", [f(2, 6, 2), N(9)], since=17, inverse=[1], onesided=[1])
 case("DFT", [f(2, 6, 3, 2), N(4), N(1)], since=20, inverse=[ABSENT, 1])
 case("DFT", [f(2, 6, 3, 1), None, N(-2)], since=20, onesided=[ABSENT, 1])
 case("STFT", [f(1, 16, 1), N(4), None, N(8)], onesided=[ABSENT, 0])
@@ -860,6 +903,8 @@ PREFER = [
         lambda a, x: a.get("coordinate_transformation_mode") == "align_corners" and len(x) == 3,
         "the length is floor(length * scale)",
     ),
+    (("Attention",), lambda a, x: a.get("qk_matmul_output_mode") == 2, "scores of hidden keys are the lowest float"),
+    (("DFT",), lambda a, x: "inverse" in a and "onesided" in a and len(x) > 1, "frequencies past the length are used"),
     (("Resize",), lambda a, x: "keep_aspect_ratio_policy" in a, "the policy is not seen where axes are negative"),
 ]
 # Where neither follows it.
@@ -868,6 +913,11 @@ NEITHER = [
         ("AveragePool", "MaxPool", "LpPool"),
         lambda a, x: a.get("auto_pad", "").startswith("SAME") and "dilations" in a,
         "auto_pad does not see dilations",
+    ),
+    (
+        ("Attention",),
+        lambda a, x: "is_causal" in a and len(x) > 3 and x[3] is not None and x[3].shape[-2] == 1,
+        "a mask of one row makes each query the first one",
     ),
     (("ReduceLogSumExp",), lambda a, x: getattr(x[0], "value", x[0]).dtype.kind == "i", "exponentials of integers"),
 ]

@@ -7,8 +7,6 @@
 namespace reprise::onnx {
 namespace {
 
-constexpr std::int64_t kMostTraced = 10'000;  ///< turns of a loop in a trace
-
 Tensor tensor_of_value(Call& c, const Value& v) {
   if (v.has_tensor) return v.tensor;
   if (!v.numbers) c.bad("a sequence comes out of a branch that a tensor decides");

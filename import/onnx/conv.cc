@@ -73,6 +73,15 @@ Windows windows(Call& c, const Tensor& x, List kernel) {
   return w;
 }
 
+/// The sizes of a convolution's weight behind its channels, which kernel_shape says again.
+List kernel_of(Call& c, const Tensor& weight) {
+  List kernel;
+  for (int d = 2; d < weight.dim(); ++d) kernel.push_back(weight.size(d).value());
+  if (const auto said = c.list("kernel_shape"); said && *said != kernel)
+    c.bad("has a kernel_shape that the weight's sizes contradict");
+  return kernel;
+}
+
 Tensor padded(const Tensor& x, const std::vector<Int>& before, const std::vector<Int>& after, Scalar value) {
   Ints pads;
   for (std::size_t d = before.size(); d-- > 0;) pads.push_back(before[d]), pads.push_back(after[d]);
@@ -85,9 +94,7 @@ Scalar least(DType t) {
 List zeros_for(const Windows& w) { return List(static_cast<std::size_t>(w.dims), 0); }
 
 Tensor convolved(Call& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  List kernel;
-  for (int d = 2; d < weight.dim(); ++d) kernel.push_back(weight.size(d).value());
-  const Windows w = windows(c, x, kernel);
+  const Windows w = windows(c, x, kernel_of(c, weight));
   if (w.symmetric()) return convolution(x, weight, bias, w.strides, w.before, w.dilations, false, zeros_for(w), c.i("group", 1));
   return convolution(padded(x, w.before, w.after, 0), weight, bias, w.strides, zeros_for(w), w.dilations, false, zeros_for(w), c.i("group", 1));
 }
@@ -95,9 +102,7 @@ void conv(Call& c) { c.give(convolved(c, c.x(0), c.x(1), c.has(2) ? c.x(2) : Ten
 
 void conv_transpose(Call& c) {
   const Tensor x = c.x(0), weight = c.x(1);
-  List kernel;
-  for (int d = 2; d < weight.dim(); ++d) kernel.push_back(weight.size(d).value());
-  Windows w = windows(c, x, kernel);
+  Windows w = windows(c, x, kernel_of(c, weight));
   const List more = one_each(c, "output_padding", w.dims, 0);
   const std::string mode = c.s("auto_pad", "NOTSET");
   const auto wanted = c.list("output_shape");

@@ -85,6 +85,8 @@ class Call {
 
   int inputs() const;
   int outputs() const;
+  /// What the file says of an input's elements where they are held wider; 0 otherwise.
+  std::int32_t held_wider(int input) const;
   bool has(int input) const;
   bool wants(int output) const;
   const Value& value(int input) const;  ///< throws where it was left out
@@ -130,7 +132,8 @@ struct Row {
   bool moves = false;                           ///< no larger than the input: of constants, computed at loading
   const char* domain = "";
 };
-inline constexpr int kNewest = 26;
+inline constexpr int kNewest = 28;
+inline constexpr std::int64_t kMostTraced = 10'000;  ///< turns of a loop in a trace
 /// The row for a version; null where there is none. With `any` set, whether there is one for another version.
 const Row* find_row(std::string_view domain, std::string_view op, std::int64_t version, bool* any = nullptr);
 std::vector<std::string> operator_names();  ///< sorted, each once
@@ -152,6 +155,7 @@ std::span<const Row> loss_rows();
 std::span<const Row> signal_rows();
 std::span<const Row> random_rows();
 std::span<const Row> data_rows();
+std::span<const Row> attention_rows();
 
 // ---- plans: graphs with names resolved to slots (plan.cc), and how they are run (run.cc)
 
@@ -166,6 +170,9 @@ struct Node {
   std::vector<int> dead{};             ///< slots that nothing after this node reads
   std::int64_t version = 0;
   std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
+  std::vector<std::int32_t>
+      elements{};          ///< of inputs that are held wider than the file says (is_held_wider), where known
+  std::int32_t wraps = 0;  ///< the kind of integers that its result is of: it wraps as they do
 };
 struct Graph {
   std::string name{};
@@ -199,6 +206,9 @@ inline int flattened_from(const Call& c, int rank) {
   const std::int64_t axis = c.i("axis", 1);
   return axis_of(c, axis, axis < 0 ? rank : rank + 1);
 }
+/// As elements of the file's kind hold it, whatever dtype has them here. Throws InvalidArgument where there is no such
+/// dtype.
+Tensor cast_to_element(Call&, const Tensor&, std::int32_t element, bool saturates);
 inline Ints sizes_of(const std::vector<Int>& v) { return Ints(v.data(), v.data() + v.size()); }
 /// Axes as an attribute up to a version and as an input since; none: all.
 std::optional<std::vector<std::int64_t>> axes_of(const Call&, int input, int since);

@@ -101,7 +101,7 @@ class Decoder {
   Held data(wire::Tensor& t, const std::string& who, std::int64_t elements, DType dtype) {
     const std::int64_t bytes = elements * item_size(dtype);
     const Element element = static_cast<Element>(t.data_type());
-    if (element == Element::UInt4 || element == Element::Int4) return nibbles(t, who, elements, element == Element::Int4);
+    if (is_held_wider(t.data_type())) return widened(t, who, elements, element);
     if (t.data_location() == 1) return external(t, who, bytes);
     if (t.has_raw_data()) {
       if (static_cast<std::int64_t>(t.raw_data().size()) != bytes)
@@ -128,24 +128,57 @@ class Decoder {
     }
   }
 
-  /// Two elements of 4 bits in a byte, the lower half first.
-  Held nibbles(wire::Tensor& t, const std::string& who, std::int64_t elements, bool is_signed) {
-    const std::int64_t bytes = (elements + 1) / 2;
-    std::string packed;
-    if (t.data_location() == 1) {
-      packed.assign(external(t, who, bytes).data, static_cast<std::size_t>(bytes));
-    } else if (t.has_raw_data()) {
-      packed = t.raw_data();
-    } else {
-      for (std::int32_t v : t.int32_data()) packed.push_back(static_cast<char>(v));
+  /// Bytes as the file has them, where elements are held wider.
+  std::string packed(wire::Tensor& t, const std::string& who, std::int64_t bytes, int each) {
+    if (t.data_location() == 1)
+      return bytes == 0 ? std::string() : std::string(external(t, who, bytes).data, static_cast<std::size_t>(bytes));
+    std::string all;
+    if (t.has_raw_data()) all = t.raw_data();
+    const auto put = [&](std::uint64_t v) {
+      all.append(reinterpret_cast<const char*>(&v), static_cast<std::size_t>(each));
+    };
+    if (!t.has_raw_data() && each == 4)
+      for (std::uint64_t v : t.uint64_data()) put(v);
+    else if (!t.has_raw_data())
+      for (std::int32_t v : t.int32_data()) put(static_cast<std::uint64_t>(v));
+    count(who, "its data, in bytes,", static_cast<std::int64_t>(all.size()), bytes);
+    return all;
+  }
+  /// Elements of 2 and 4 bits stand in bytes, the lowest bits first.
+  Held widened(wire::Tensor& t, const std::string& who, std::int64_t elements, Element element) {
+    const IntegerElement integer = integer_element(t.data_type());
+    const int bits = integer.bits ? integer.bits : element == Element::Float4E2M1 ? 4 : 8, each = std::max(bits / 8, 1);
+    const std::int64_t bytes = bits >= 8 ? elements * each : elements / (8 / bits) + (elements % (8 / bits) != 0);
+    const std::string from = packed(t, who, bytes, each);
+    const auto code = [&](std::size_t i) {
+      std::uint32_t v = 0;
+      if (bits >= 8)
+        std::memcpy(&v, from.data() + i * static_cast<std::size_t>(each), static_cast<std::size_t>(each));
+      else
+        v = static_cast<unsigned char>(from[i * static_cast<std::size_t>(bits) / 8]) >>
+            i * static_cast<std::size_t>(bits) % 8;
+      return bits == 32 ? v : v & ((1u << bits) - 1);
+    };
+    const auto made = [&]<class T>(T, auto&& value) {
+      std::vector<T> all(static_cast<std::size_t>(elements));
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = value(code(i));
+      return hold(std::move(all));
+    };
+    if (element == Element::Float8E8M0)
+      return made(0.f, [](std::uint32_t c) {
+        return std::bit_cast<float>(c == 0 ? 1u << 22 : c == 255 ? 0x7fc00000u : c << 23);
+      });
+    if (element == Element::Float4E2M1) {
+      static constexpr std::uint8_t kAsFloat8[] = {0x00, 0x30, 0x38, 0x3c,
+                                                   0x40, 0x44, 0x48, 0x4c};  // 0 0.5 1 1.5 2 3 4 6
+      return made(std::uint8_t{},
+                  [](std::uint32_t c) { return static_cast<std::uint8_t>(kAsFloat8[c & 7] | (c & 8) << 4); });
     }
-    count(who, "its data, in bytes,", static_cast<std::int64_t>(packed.size()), bytes);
-    std::string all(static_cast<std::size_t>(elements), '\0');
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const int half = static_cast<unsigned char>(packed[i / 2]) >> (i % 2 * 4) & 15;
-      all[i] = static_cast<char>(is_signed && half > 7 ? half - 16 : half);
-    }
-    return hold(std::move(all));
+    const std::int64_t half = integer.is_signed ? std::int64_t{1} << (bits - 1) : 0;
+    const auto whole = [&](std::uint32_t c) { return (static_cast<std::int64_t>(c) ^ half) - half; };
+    if (bits == 32) return made(std::int64_t{}, whole);
+    if (bits == 16) return made(std::int32_t{}, [&](std::uint32_t c) { return static_cast<std::int32_t>(whole(c)); });
+    return made(std::int8_t{}, [&](std::uint32_t c) { return static_cast<std::int8_t>(whole(c)); });
   }
 
   std::int64_t number(const std::string& who, const char* key, const std::string& text) {

@@ -1,6 +1,8 @@
 #include <cmath>
+#include <cstring>
 
 #include "import/onnx/fold.h"
+#include "reprise/library.h"
 
 namespace reprise::onnx {
 namespace {
@@ -55,8 +57,10 @@ void power(Call& c) {
 void mod(Call& c) {
   const Tensor a = c.x(0), b = c.x(1);
   if (c.i("fmod", 0) != 0) return c.give(fmod(a, b));
-  if (is_floating(a.dtype())) c.bad("of floats wants fmod = 1");
-  c.give(remainder(a, b));
+  if (!is_floating(a.dtype())) return c.give(remainder(a, b));
+  if (c.version() < 28) c.bad("of floats wants fmod = 1");
+  const Tensor rest = remainder(a, b);  // a zero has the divisor's sign
+  c.give(where(rest == 0, copysign(zeros_like(rest), b), rest));
 }
 void bit_shift(Call& c) {
   const std::string direction = c.s("direction", "");
@@ -92,13 +96,71 @@ Tensor cast(const Tensor& x, DType to, bool saturates) {
   if (is_floating(x.dtype()) && (to == kUInt8 || to == kInt8)) return x.to(kInt32).to(to);
   return x.to(to);
 }
+/// The lowest bits, as a dtype holds them that has more.
+Tensor lowest_bits(const Tensor& x, IntegerElement e, DType to) {
+  const Tensor whole = is_floating(x.dtype()) ? x.to(kInt64) : x.to(x.dtype() == kInt64 ? kInt64 : kInt32);
+  const std::int64_t half = e.is_signed ? std::int64_t{1} << (e.bits - 1) : 0;
+  if (e.bits == 32) return bitwise_and(whole.to(kInt64), (std::int64_t{1} << 32) - 1);
+  const Tensor low = bitwise_and(whole, (std::int64_t{1} << e.bits) - 1);
+  return (e.is_signed ? bitwise_xor(low, half) - half : low).to(to);
+}
+/// The nearest of 0, 0.5, 1, 1.5, 2, 3, 4 and 6, of two the even one.
+Tensor as_float4(const Tensor& x) {
+  const Tensor a = clamp(abs(x.to(kFloat32)), 0, 6);
+  const Tensor near = where(a < 2, round(a * 2) * 0.5, where(a < 4, round(a), round(a * 0.5) * 2));
+  return copysign(where(isnan(a), zeros_like(a), near), x.to(kFloat32)).to(kFloat8E4M3FN);  // there is no NaN
+}
 void cast_to(Call& c) {
+  c.give(cast_to_element(c, c.x(0), static_cast<std::int32_t>(c.i("to", 0)), c.i("saturate", 1) != 0));
+}
+void cast_like(Call& c) {
+  const bool saturates = c.i("saturate", 1) != 0;
+  const std::int32_t wider = c.held_wider(1);
+  c.give(wider ? cast_to_element(c, c.x(0), wider, saturates) : cast(c.x(0), c.x(1).dtype(), saturates));
+}
+
+/// The bits of a tensor as those of another dtype of the same size.
+const Operator& bit_cast_op() {
+  static const Operator op = Library("onnx").define(
+      {.schema = "bit_cast(Tensor self, ScalarType dtype) -> Tensor",
+       .shape =
+           [](ShapeCall& s) {
+             const DType to = s.dtype_argument(1, kFloat32);
+             if (item_size(to) != item_size(s.dtype(0)))
+               s.fail(ErrorCode::DTypeMismatch, "of " + std::string(dtype_name(s.dtype(0))) + " to " +
+                                                    std::string(dtype_name(to)) + ", which has another size");
+             s.result(to, s.sizes(0));
+           },
+       .cpu =
+           [](const KernelCall& k) {
+             const TensorView &x = k.tensor(0), &y = k.result();
+             const std::int64_t size = item_size(y.dtype), n = y.numel();
+             if (x.contiguous()) return void(n > 0 && std::memcpy(y.data, x.data, static_cast<std::size_t>(n * size)));
+             std::int64_t at[kMaxRank] = {}, from = 0;
+             for (std::int64_t i = 0; i < n; ++i) {
+               std::memcpy(y.data + i * size, x.data + from * size, static_cast<std::size_t>(size));
+               for (int d = x.rank - 1; d >= 0; --d) {
+                 from += x.strides[d];
+                 if (++at[d] < x.sizes[d]) break;
+                 from -= x.strides[d] * x.sizes[d], at[d] = 0;
+               }
+             }
+           },
+       .moves = true});
+  return op;
+}
+void bit_cast(Call& c) {
   const std::int32_t element = static_cast<std::int32_t>(c.i("to", 0));
   const std::optional<DType> to = dtype_of_element(element);
-  if (!to || element > static_cast<std::int32_t>(Element::Float8E5M2)) c.bad("to ", element_name(element), " is not supported");
-  c.give(cast(c.x(0), *to, c.i("saturate", 1) != 0));
+  if (!to || is_held_wider(element)) c.bad("to ", element_name(element), " is not supported");
+  const Tensor x = c.x(0);
+  if (*to == x.dtype()) return c.give(x);
+  if (*to == kBool || x.dtype() == kBool) {  // a bool holds 0 or 1
+    if (item_size(*to) != 1 || item_size(x.dtype()) != 1) c.bad("of ", x.dtype(), " to ", *to, ", of another size");
+    return c.give(*to == kBool ? x.to(*to) : Tensor(bit_cast_op()(x.to(kUInt8), *to)));
+  }
+  c.give(Tensor(bit_cast_op()(x, *to)));
 }
-void cast_like(Call& c) { c.give(cast(c.x(0), c.x(1).dtype(), c.i("saturate", 1) != 0)); }
 
 void elu_of(Call& c) { c.give(elu(c.x(0), c.f("alpha", 1))); }
 void selu_of(Call& c) {
@@ -114,6 +176,13 @@ void hard_swish(Call& c) {
 void swish_of(Call& c) {
   const Tensor x = c.x(0);
   c.give(x * sigmoid(x * c.f("alpha", 1)));
+}
+void swiglu(Call& c) {
+  const Tensor gate = c.x(0), x = c.x(1);
+  if (gate.dim() != x.dim()) c.bad("of ", gate.dim(), " and ", x.dim(), " dimensions; wanted the same sizes");
+  for (int d = 0; d < x.dim(); ++d)
+    if (gate.size(d) != x.size(d)) c.bad("of ", gate.size(d).hint(), " and ", x.size(d).hint(), " in dimension ", d);
+  c.give(gate * sigmoid(gate * c.f("alpha", 1)) * x);
 }
 void leaky_relu_of(Call& c) { c.give(leaky_relu(c.x(0), c.f("alpha", 0.01f))); }
 void thresholded_relu(Call& c) { c.give(threshold(c.x(0), c.f("alpha", 1), 0)); }
@@ -173,6 +242,7 @@ constexpr Row kRows[] = {
     {"Asinh", 9, 0, unary<asinh>},
     {"Atan", 7, 0, unary<atan>},
     {"Atanh", 9, 0, unary<atanh>},
+    {"BitCast", 26, 0, bit_cast},
     {"BitShift", 11, 0, bit_shift},
     {"BitwiseAnd", 18, 0, binary<bitwise_and>},
     {"BitwiseNot", 18, 0, unary<bitwise_not>},
@@ -230,6 +300,7 @@ constexpr Row kRows[] = {
     {"Sub", 1, 0, [](Call& c) { with_second(c, [](const Tensor& a, const Operand& b) { return sub(a, b); }); }, 0,
      fold::sub},
     {"Sum", 1, 0, folded<plus>, 0, fold::add},
+    {"SwiGLU", 28, 0, swiglu},
     {"Swish", 24, 0, swish_of},
     {"Tan", 7, 0, unary<tan>},
     {"Tanh", 1, 0, unary<tanh>},
@@ -239,6 +310,15 @@ constexpr Row kRows[] = {
 };
 
 }  // namespace
+
+Tensor cast_to_element(Call& c, const Tensor& x, std::int32_t element, bool saturates) {
+  const std::optional<DType> to = dtype_of_element(element);
+  if (!to || static_cast<Element>(element) == Element::Float8E8M0)
+    c.bad("to ", element_name(element), " is not supported");
+  const Tensor from = is_storage_only(x.dtype()) && is_held_wider(element) ? x.to(kFloat32) : x;
+  if (const IntegerElement e = integer_element(element); e.bits) return lowest_bits(from, e, *to);
+  return static_cast<Element>(element) == Element::Float4E2M1 ? as_float4(from) : cast(x, *to, saturates);
+}
 
 std::span<const Row> elementwise_rows() { return kRows; }
 

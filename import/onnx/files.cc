@@ -23,22 +23,51 @@ struct ElementFact {
   const char* name;
   std::optional<DType> dtype;
 };
-/// By the format's numbers. Elements of 4 bits are unpacked to 8.
+/// By the format's numbers.
 constexpr ElementFact kElements[] = {
-    {"undefined", {}},      {"float", kFloat32},  {"uint8", kUInt8},         {"int8", kInt8},       {"uint16", {}},          {"int16", {}},
-    {"int32", kInt32},      {"int64", kInt64},    {"string", {}},            {"bool", kBool},       {"float16", kFloat16},   {"double", kFloat64},
-    {"uint32", {}},         {"uint64", {}},       {"complex64", {}},         {"complex128", {}},    {"bfloat16", kBFloat16}, {"float8e4m3fn", kFloat8E4M3FN},
-    {"float8e4m3fnuz", {}}, {"float8e5m2", kFloat8E5M2}, {"float8e5m2fnuz", {}}, {"uint4", kUInt8}, {"int4", kInt8},         {"float4e2m1", {}},
+    {"undefined", {}},        {"float", kFloat32},
+    {"uint8", kUInt8},        {"int8", kInt8},
+    {"uint16", kInt32},       {"int16", kInt32},
+    {"int32", kInt32},        {"int64", kInt64},
+    {"string", {}},           {"bool", kBool},
+    {"float16", kFloat16},    {"double", kFloat64},
+    {"uint32", kInt64},       {"uint64", {}},
+    {"complex64", {}},        {"complex128", {}},
+    {"bfloat16", kBFloat16},  {"float8e4m3fn", kFloat8E4M3FN},
+    {"float8e4m3fnuz", {}},   {"float8e5m2", kFloat8E5M2},
+    {"float8e5m2fnuz", {}},   {"uint4", kUInt8},
+    {"int4", kInt8},          {"float4e2m1", kFloat8E4M3FN},
+    {"float8e8m0", kFloat32}, {"uint2", kUInt8},
+    {"int2", kInt8},
 };
 constexpr std::int32_t kElementCount = sizeof kElements / sizeof *kElements;
 }  // namespace
 
 std::string element_name(std::int32_t e) { return e >= 0 && e < kElementCount ? kElements[e].name : "element type " + std::to_string(e); }
 std::optional<DType> dtype_of_element(std::int32_t e) { return e >= 0 && e < kElementCount ? kElements[e].dtype : std::nullopt; }
-std::int32_t element_of_dtype(DType d) {
-  for (std::int32_t e = 0; e < kElementCount; ++e)
-    if (kElements[e].dtype == d) return e;
-  return 0;
+IntegerElement integer_element(std::int32_t e) {
+  switch (static_cast<Element>(e)) {
+    case Element::UInt2:
+      return {2, false};
+    case Element::Int2:
+      return {2, true};
+    case Element::UInt4:
+      return {4, false};
+    case Element::Int4:
+      return {4, true};
+    case Element::UInt16:
+      return {16, false};
+    case Element::Int16:
+      return {16, true};
+    case Element::UInt32:
+      return {32, false};
+    default:
+      return {};
+  }
+}
+bool is_held_wider(std::int32_t e) {
+  const Element element = static_cast<Element>(e);
+  return integer_element(e).bits != 0 || element == Element::Float4E2M1 || element == Element::Float8E8M0;
 }
 
 struct ExternalFiles::Mapped {

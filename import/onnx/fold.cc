@@ -17,6 +17,7 @@ Ints reshaped_sizes(const Call& c, const std::vector<Int>& wanted, const Ints& f
     // A size that was computed is meant as it is: 0 and -1 are written down by exporters, not computed.
     const bool computed = is_size(n);
     if (!computed && bool(n < 0)) {
+      if (n.hint() < -1) c.bad("size ", i, " is ", n.hint());
       if (rest >= 0) c.bad("more than one size is -1");
       rest = static_cast<int>(i);
       sizes.push_back(-1);
@@ -137,7 +138,9 @@ bool sqrt(Call& c) {
   return unary(c, [](const Scalar& a) { return a.is_symbolic() ? Scalar(reprise::sqrt(a.to_float())) : Scalar(std::sqrt(a.to_double())); });
 }
 bool cast(Call& c) {
-  const std::optional<DType> to = dtype_of_element(static_cast<std::int32_t>(c.i("to", 1)));
+  const std::int32_t element = static_cast<std::int32_t>(c.i("to", 1));
+  if (is_held_wider(element)) return false;
+  const std::optional<DType> to = dtype_of_element(element);
   if (!to || is_low_precision(*to)) return false;
   const auto a = c.numbers(0);
   Numbers made{.dtype = *to, .dims = a->dims};

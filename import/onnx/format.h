@@ -14,13 +14,46 @@ namespace reprise::onnx {
 
 /// The format's numbers of element types.
 enum class Element : std::int32_t {
-  Undefined = 0, Float, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Double, UInt32, UInt64, Complex64, Complex128,
-  BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4, Float4E2M1,
+  Undefined = 0,
+  Float,
+  UInt8,
+  Int8,
+  UInt16,
+  Int16,
+  Int32,
+  Int64,
+  String,
+  Bool,
+  Float16,
+  Double,
+  UInt32,
+  UInt64,
+  Complex64,
+  Complex128,
+  BFloat16,
+  Float8E4M3FN,
+  Float8E4M3FNUZ,
+  Float8E5M2,
+  Float8E5M2FNUZ,
+  UInt4,
+  Int4,
+  Float4E2M1,
+  Float8E8M0,
+  UInt2,
+  Int2,
 };
 std::string element_name(std::int32_t);
 /// The dtype that tensors of it have here; none where there is none.
 std::optional<DType> dtype_of_element(std::int32_t);
-std::int32_t element_of_dtype(DType);
+/// Whether tensors of it have a dtype here that holds more: elements of 2 and 4 bits are held as bytes, those of 16
+/// bits as int32, uint32 as int64, float4 as float8, powers of two (float8e8m0) as float32.
+bool is_held_wider(std::int32_t);
+struct IntegerElement {
+  int bits = 0;  ///< 0: it is none
+  bool is_signed = false;
+};
+/// Of integers that are held wider.
+IntegerElement integer_element(std::int32_t);
 
 struct TensorData {
   std::string name{};

@@ -18,7 +18,11 @@ void space_to_depth(Call& c) {
   const std::int64_t b = c.i("blocksize", 0);
   if (x.dim() != 4 || b < 1) c.bad("of ", x.dim(), " dimensions in blocks of ", b);
   const Int n = x.size(0), depth = x.size(1), h = x.size(2) / b, w = x.size(3) / b;
-  c.give(x.reshape({n, depth, h, b, w, b}).permute({0, 3, 5, 1, 2, 4}).reshape({n, depth * (b * b), h, w}));
+  const std::string mode = c.version() < 28 ? "DCR" : c.s("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD") c.bad("the mode is '", mode, "'; wanted DCR or CRD");
+  const Tensor parts = x.reshape({n, depth, h, b, w, b});
+  c.give((mode == "CRD" ? parts.permute({0, 1, 3, 5, 2, 4}) : parts.permute({0, 3, 5, 1, 2, 4}))
+             .reshape({n, depth * (b * b), h, w}));
 }
 
 // ---- GridSample

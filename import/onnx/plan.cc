@@ -80,6 +80,7 @@ class Planner {
     if (plan_.names.size() >= 10'000'000) source_.bad("it has more than 10 million values");
     plan_.names.push_back(name);
     plan_.program.constants.emplace_back();
+    plan_.elements.push_back(0);
     return static_cast<int>(plan_.names.size()) - 1;
   }
   int define(Names& names, const std::string& name, const std::string& who, Graph& graph) {
@@ -88,7 +89,11 @@ class Planner {
     graph.own.push_back(s);
     return s;
   }
+  void set_element(int s, std::int32_t element) {
+    if (s >= 0 && is_held_wider(element)) plan_.elements[static_cast<std::size_t>(s)] = element;
+  }
   void constant(int s, const TensorData& t, const std::string& who) {
+    set_element(s, t.element);
     if (!t.tensor.defined()) return missing_.tensors.push_back(who + " is of " + element_name(t.element));
     set_constant(s, t.tensor);
   }
@@ -113,11 +118,12 @@ class Planner {
       if (depth == 0 && given_ && given_->contains(v.name)) {
         used_.insert(v.name);
         const int s = define(names, v.name, "an input", to);
-        set_constant(s, given_->at(v.name));
+        set_constant(s, given_->at(v.name)), set_element(s, v.element);
         continue;
       }
       if (depth > 0) names.hide(v.name);  // one of a graph inside hides those outside
       to.in.push_back(define(names, v.name, "an input", to));
+      set_element(to.in.back(), v.element);
     }
     for (const TensorData& t : from.initializers) {
       if (depth > 0) names.hide(t.name);
@@ -158,6 +164,7 @@ class Planner {
       }
       for (const std::string& out : data.outputs) node.out.push_back(out.empty() ? -1 : define(names, out, who, to));
       if (is_constant(data, node)) continue;
+      follow_elements(data, node);
       for (Attribute& a : data.attributes) a.graph.reset();
       for (const Attribute& a : data.attributes)
         if (a.name == "value" && a.tensor && a.tensor->tensor.defined()) node.value = numbers_of_constant(a.tensor->tensor);
@@ -190,6 +197,63 @@ class Planner {
   void missing(const NodeData& data, const Node& node, std::int64_t version, const std::string& why) {
     Missing::Of& of = missing_.operators[{data.domain, data.op, version}];
     if (of.count++ == 0) of.first = node.scope, of.why = why;
+  }
+
+  /// What is held wider keeps its values where elements are moved or compared; sums and products wrap as the file's
+  /// integers do, and what else there is of 16 bits and more is not supported (of 2 and 4 bits there is nothing else).
+  void follow_elements(const NodeData& data, Node& node) {
+    static const std::set<std::string_view> moves{"Concat",         "DepthToSpace", "Expand",   "Flatten", "Gather",
+                                                  "GatherElements", "GatherND",     "Identity", "Pad",     "Reshape",
+                                                  "Slice",          "SpaceToDepth", "Split",    "Squeeze", "Tile",
+                                                  "Transpose",      "Unsqueeze",    "Where"};
+    static const std::set<std::string_view> takes{
+        "Cast", "CastLike", "DequantizeLinear", "Equal",          "Greater", "GreaterOrEqual",
+        "If",   "Less",     "LessOrEqual",      "QuantizeLinear", "Shape",   "Size"};
+    static const std::set<std::string_view> wraps{"Abs",       "Add",        "BitShift", "BitwiseAnd", "BitwiseNot",
+                                                  "BitwiseOr", "BitwiseXor", "Div",      "Max",        "Min",
+                                                  "Mod",       "Mul",        "Neg",      "Sub",        "Sum"};
+    const auto element = [&](int s) { return s < 0 ? 0 : plan_.elements[static_cast<std::size_t>(s)]; };
+    bool any = false;
+    for (int s : node.in) any |= element(s) != 0;
+    if (any)
+      for (int s : node.in) node.elements.push_back(element(s));
+    const bool gives = !node.out.empty() && node.out[0] >= 0;
+    if (any && gives && node.row && data.domain.empty() && wraps.contains(data.op) &&
+        integer_element(node.elements[0]).bits > 8) {
+      node.wraps = node.elements[0];
+      for (int s : node.out) set_element(s, node.wraps);
+      return;
+    }
+    const bool keeps = node.row && data.domain.empty() && moves.contains(data.op);
+    if (!keeps && !(node.row && data.domain.empty() && takes.contains(data.op)))
+      for (std::int32_t e : node.elements)
+        if (integer_element(e).bits > 8) return missing(data, node, node.version, "of " + element_name(e));
+    if (keeps) {
+      const std::size_t from = data.op == "Where" ? 1 : 0;
+      if (from < node.elements.size())
+        for (int s : node.out) set_element(s, node.elements[from]);
+    } else if (node.row && !node.out.empty()) {
+      const auto said = [&](const char* name) -> std::int32_t {
+        for (const Attribute& a : data.attributes)
+          if (a.name == name && a.kind == Attribute::Kind::Int) return static_cast<std::int32_t>(a.i);
+        return 0;
+      };
+      const auto of = [&](std::size_t i) { return i < node.elements.size() ? node.elements[i] : 0; };
+      if (data.op == "Cast" || data.op == "BitCast")
+        set_element(node.out[0], said("to"));
+      else if (data.op == "CastLike")
+        set_element(node.out[0], of(1));
+      else if (data.op == "QuantizeLinear")
+        set_element(node.out[0], of(2) ? of(2) : said("output_dtype"));
+      else if (const std::int32_t t = said("dtype"))
+        set_element(node.out[0], t);
+      for (const Attribute& a : data.attributes)
+        if (data.op == "ConstantOfShape" && a.kind == Attribute::Kind::Tensor)
+          set_element(node.out[0], a.tensor->element);
+      for (const auto& [name, g] : node.graphs)
+        for (std::size_t i = 0; data.op == "If" && i < g->out.size() && i < node.out.size(); ++i)
+          set_element(node.out[i], element(g->out[i]));
+    }
   }
 
   const std::shared_ptr<Function>& function(FunctionData& from) {
@@ -240,7 +304,7 @@ class Planner {
 
   /// Of constants alone: computed now, where it takes no more memory than they do. (What cannot be computed says so when it is run.)
   bool folded(const Node& node) {
-    if (!node.row || !node.graphs.empty() || node.in.empty()) return false;
+    if (!node.row || !node.graphs.empty() || node.in.empty() || node.wraps) return false;
     bool all = true, numbers = true, referring = false;
     for (int s : node.in) {
       if (s < 0) continue;

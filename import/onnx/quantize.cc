@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "import/onnx/core.h"
 
 namespace reprise::onnx {
@@ -21,19 +23,24 @@ Tensor beside(Call& c, const Tensor& t, const Tensor& x, std::int64_t axis, std:
 struct Range {
   double low, high;
 };
-Range range_of(Call& c, DType t) {
+Range range_of(Call& c, DType t, std::int32_t wider) {
+  if (const IntegerElement e = integer_element(wider); e.bits) {
+    const double values = std::ldexp(1.0, e.bits);
+    return e.is_signed ? Range{-values / 2, values / 2 - 1} : Range{0, values - 1};
+  }
   if (t == kUInt8) return {0, 255};
   if (t == kInt8) return {-128, 127};
   c.bad("to ", t, " is not supported");
 }
 /// Rounded to even at halves, moved by the zero point and cut off.
-Tensor quantized(Call& c, const Tensor& x, const Tensor& scale, const Tensor* zero, DType to) {
+Tensor quantized(Call& c, const Tensor& x, const Tensor& scale, const Tensor* zero, DType to, std::int32_t wider = 0) {
   Tensor y = x.to(kFloat32) / scale.to(kFloat32);
+  if (static_cast<Element>(wider) == Element::Float4E2M1) return cast_to_element(c, y, wider, true);
   if (is_storage_only(to)) {
     const double most = to == kFloat8E4M3FN ? 448 : 57344;
     return clamp(y, -most, most).to(to);
   }
-  const Range r = range_of(c, to);
+  const Range r = range_of(c, to, wider);
   y = round(y);
   if (zero) y = y + zero->to(kFloat32);
   return clamp(y, r.low, r.high).to(to);
@@ -43,14 +50,15 @@ void quantize(Call& c) {
   const Tensor x = c.x(0);
   const std::int64_t axis = c.i("axis", 1), block = c.i("block_size", 0);
   DType to = kUInt8;
+  std::int32_t wider = c.held_wider(2);
   if (c.has(2)) to = c.x(2).dtype();
-  else if (const std::int64_t element = c.i("output_dtype", 0)) {
-    const std::optional<DType> t = element < static_cast<std::int64_t>(Element::UInt4) ? dtype_of_element(static_cast<std::int32_t>(element)) : std::nullopt;
-    if (!t) c.bad("to ", element_name(static_cast<std::int32_t>(element)), " is not supported");
-    to = *t;
+  else if (const std::int32_t element = static_cast<std::int32_t>(c.i("output_dtype", 0))) {
+    const std::optional<DType> t = dtype_of_element(element);
+    if (!t) c.bad("to ", element_name(element), " is not supported");
+    to = *t, wider = is_held_wider(element) ? element : 0;
   }
   const Tensor zero = c.has(2) ? beside(c, c.x(2), x, axis, block) : Tensor();
-  c.give(quantized(c, x, beside(c, c.x(1), x, axis, block), c.has(2) ? &zero : nullptr, to));
+  c.give(quantized(c, x, beside(c, c.x(1), x, axis, block), c.has(2) ? &zero : nullptr, to, wider));
 }
 Tensor dequantized(const Tensor& x, const Tensor* zero, const Tensor& scale) {
   Tensor y = x.to(kFloat32);

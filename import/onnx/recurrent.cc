@@ -88,8 +88,11 @@ Network network(Call& c, std::size_t gates, std::vector<std::string> activations
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.bad("the direction is '", direction, "'; wanted forward, reverse or bidirectional");
   n.reverse = direction == "reverse", n.directions = direction == "bidirectional" ? 2 : 1;
   n.hidden = c.x(2).size(-1).value();
+  if (const std::int64_t said = c.i("hidden_size", n.hidden); said != n.hidden)
+    c.bad("has hidden_size ", said, ", and weights of ", n.hidden);
   n.turns = n.x.size(0).value();
-  if (n.turns > 10'000 && reprise::detail::around().tracer) fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", n.turns, " times: a trace holds each turn");
+  if (n.turns > kMostTraced && reprise::detail::around().tracer)
+    fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", n.turns, " times: a trace holds each turn");
   if (c.x(1).size(0) != n.directions) c.bad("has weights of ", c.x(1).size(0).hint(), " directions; wanted ", n.directions);
   if (c.x(1).size(1) != n.hidden * static_cast<std::int64_t>(gates)) c.bad("has weights of ", c.x(1).size(1).hint(), " rows; wanted ", gates, " times ", n.hidden);
   n.clip = c.f("clip", 0);

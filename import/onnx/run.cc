@@ -23,17 +23,21 @@ void run_function(const Node& node, Frame& outer) {
 void run_node(const Node& node, Frame& frame) {
   if (node.function) return run_function(node, frame);
   Call call(node, frame);
+  if (node.wraps) {
+    node.row->run(call);
+    Value& made = frame.values[static_cast<std::size_t>(node.out[0])];
+    return void(made = cast_to_element(call, made.tensor, node.wraps, false));
+  }
   if (node.row->fold && call.all_known() && node.row->fold(call)) return;
   node.row->run(call);
 }
 
 /// Names the node, instead of the importer's own line.
 [[noreturn]] void rethrow_at(const Node& node, const Error& e) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory ||
-      e.message().find("(node '") != std::string::npos)
-    throw;
+  if (e.code() == ErrorCode::Internal || e.message().find("(node '") != std::string::npos) throw;
   const std::string op = e.op().empty() ? node.data.op : e.op();
-  std::string message = e.message() + " (node '" + shown(node.scope) + "', " + shown(node.data.op) + ")";
+  std::string message = e.message() + " (node '" + shown(node.scope) + "', " + shown(node.data.op) +
+                        (node.version ? " of set " + std::to_string(node.version) : "") + ")";
   if (const auto* bailed = dynamic_cast<const Bailed*>(&e))
     throw Bailed(bailed->reason(), op.c_str(), std::move(message), {});
   fail_text(e.code(), op.c_str(), {}, std::move(message));

@@ -35,9 +35,10 @@ void dft(Call& c) {
   if (axis >= rank) c.bad("goes along the dimension of the parts");
   const std::optional<Int> n = c.has(1) ? std::optional(c.scalar(1).to_int()) : std::nullopt;
   const bool inverse = c.i("inverse", 0) != 0;
+  const bool onesided = c.i("onesided", 0) != 0;
+  if (inverse && onesided) return c.give(irfft(x, n, axis).unsqueeze(-1));
   Tensor made = inverse ? ifft(x, n, axis) : fft(x, n, axis);
-  if (c.i("onesided", 0) != 0) {
-    if (inverse) return c.give(made.slice(-1, 0, 1));
+  if (onesided) {
     made = made.slice(static_cast<int>(axis), 0, made.size(static_cast<int>(axis)) / 2 + 1);
   }
   c.give(made);

@@ -102,6 +102,10 @@ int Call::version() const { return static_cast<int>(node_.version); }
 const char* Call::op() const { return node_.row ? node_.row->name : node_.data.op.c_str(); }
 int Call::inputs() const { return static_cast<int>(node_.in.size()); }
 int Call::outputs() const { return static_cast<int>(node_.out.size()); }
+std::int32_t Call::held_wider(int input) const {
+  const std::size_t i = static_cast<std::size_t>(input);
+  return i < node_.elements.size() ? node_.elements[i] : 0;
+}
 bool Call::has(int i) const { return i < inputs() && frame_.at(node_.in[static_cast<std::size_t>(i)]).given(); }
 bool Call::wants(int i) const { return i < outputs() && node_.out[static_cast<std::size_t>(i)] >= 0; }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "reprise/compile.h"
 #include "reprise/flatten.h"
 #include "reprise/scalar.h"
 #include "reprise/source_location.h"
@@ -35,9 +37,10 @@ struct Port {
   bool decides_sizes = false;
 };
 
-/// What a model is called with: a tensor, or the elements of an input that decides sizes, row by row: `Argument::numbers({n, -1})`. Numbers are symbolic in compiled
-/// functions, so that other ones need no compilation where they stay sizes; a tensor in their place is read, which a compiled function does not do: such calls are served
-/// eagerly.
+/// What a model is called with: a tensor, or the elements of an input that decides sizes, row by row:
+/// `Argument::numbers({n, -1})`. Numbers are symbolic in compiled functions, so that other ones need no compilation
+/// where they stay sizes. A small tensor in their place is read before the call (CompiledModel). Inside a compiled
+/// function of your own that cannot be: such calls are served eagerly.
 struct Argument {
   std::optional<Tensor> tensor;
   std::optional<std::vector<Scalar>> values;
@@ -95,7 +98,31 @@ class Model {
  private:
   friend Model load(const std::string&, const LoadOptions&, SourceLoc);
   friend Model load_bytes(std::string_view, const LoadOptions&, SourceLoc);
+  friend class CompiledModel;
   std::shared_ptr<const detail::Program> program_;
+};
+
+/// What `compile(model)` gives. A small tensor for an input that decides sizes is read at the call, and given as
+/// numbers. So is one that decides which branch of an If is taken, where both branches cannot be compiled together: the
+/// first such call is served eagerly, and shows it.
+class CompiledModel : public CompiledFunction<Model> {
+ public:
+  CompiledModel(Model model, CompileOptions options);
+  std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const;
+  std::vector<Tensor> operator()(const std::vector<Argument>& inputs) const;
+  template <class... T>
+  requires(sizeof...(T) > 0 && (std::same_as<std::remove_cvref_t<T>, Tensor> && ...)) std::vector<Tensor>
+  operator()(const T&... inputs) const {
+    if (as_they_are()) return CompiledFunction<Model>::operator()(inputs...);
+    return (*this)(std::vector<Tensor>{inputs...});
+  }
+
+ private:
+  bool as_they_are() const;
+  template <class T>
+  std::vector<Tensor> call(const std::vector<T>& inputs) const;
+  std::shared_ptr<const detail::Program> program_;
+  std::shared_ptr<std::atomic<bool>> by_branch_;  ///< inputs that an If asks for are given as numbers, too
 };
 
 /// Reads a model. External data are looked for beside it (and mapped: Reading::Mapped tells what that means). Throws
@@ -111,4 +138,10 @@ Model load_bytes(std::string_view bytes, const LoadOptions& options = {}, Source
 Tensor load_tensor(const std::string& path, SourceLoc loc = SourceLoc::current());
 
 }  // namespace onnx
+
+template <class F>
+requires std::same_as<std::remove_cvref_t<F>, onnx::Model> onnx::CompiledModel compile(F&& model,
+                                                                                       CompileOptions options = {}) {
+  return {std::forward<F>(model), std::move(options)};
+}
 }  // namespace reprise

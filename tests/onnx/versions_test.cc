@@ -205,6 +205,151 @@ TEST(OnnxVersions, SmallThingsOfSingleSets) {
           {four("c0", 1), four("c1", 0), four("c2", 0), file::floats("c3", {3, 2}, {1, 1, 1, 1, 1, 36.f / 49})}});
 }
 
+TEST(OnnxVersions, WhatSets26To28Changed) {
+  const Tensor x = row({5.5f, -5.5f, 5.5f, -5.5f, 0, 3, -3}), by = row({2, 2, -2, -2, -2, kInf, kInf});
+  const std::vector<file::Message> divisor{file::floats("c0", {7}, by.to_vector<float>())};
+  agrees({"Mod", 28, {}, x, row({1.5f, 0.5f, -0.5f, -1.5f, -0.f, 3, kInf}), divisor});
+  agrees({"Mod", 28, {attribute("fmod", std::int64_t{1})}, x, row({1.5f, -1.5f, 1.5f, -1.5f, 0, 3, -3}), divisor});
+  EXPECT_NE(error_of([&] {
+              onnx::load_bytes(model_of({"Mod", 13, {}, x, x, divisor}))(x);
+            })
+                .message()
+                .find("fmod = 1"),
+            std::string::npos);
+  const Tensor image = arange(16, {.dtype = kFloat32}).view({1, 2, 2, 4});
+  const auto mode = [](const char* m) {
+    return std::vector<file::Message>{attribute("blocksize", std::int64_t{2}), attribute("mode", std::string(m))};
+  };
+  agrees({"SpaceToDepth", 28, mode("DCR"), image,
+          row({0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15}).view({1, 8, 1, 2})});
+  agrees({"SpaceToDepth", 28, mode("CRD"), image,
+          row({0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15}).view({1, 8, 1, 2})});
+  agrees({"BitCast",
+          26,
+          {attribute("to", std::int64_t{6})},
+          row({1, -2, 0}).view({3}),
+          tensor_of<std::int32_t>(std::vector<std::int32_t>{0x3f800000, -0x40000000, 0})});
+  agrees({"SwiGLU",
+          28,
+          {attribute("alpha", 2.f)},
+          image,
+          image * sigmoid(image * 2.0) * image,
+          {file::floats("c0", {1, 2, 2, 4}, image.to_vector<float>())}});
+}
+
+// Of a one-sided spectrum the inverse gives all samples: 2 (m - 1) of m frequencies, or as many as it says.
+TEST(OnnxVersions, TheInverseOfOneSideIsReal) {
+  const Tensor samples = row({1, 2, 0, -1, 3, 0.5f}).view({1, 6, 1});
+  for (int set : {17, 19, 20, 22}) {
+    const auto with = [&](std::int64_t inverse, std::vector<file::Message> more) {
+      std::vector<file::Message> a{attribute("inverse", inverse), attribute("onesided", std::int64_t{1})};
+      if (set < 20) a.push_back(attribute("axis", std::int64_t{1}));
+      return std::pair(a, more);
+    };
+    const auto forward = with(0, {});
+    const Tensor spectrum = onnx::load_bytes(model_of({"DFT", set, forward.first, samples, samples}))(samples)[0];
+    EXPECT_EQ(spectrum.size(1), 4);
+    agrees({"DFT", set, with(1, {}).first, spectrum, samples});
+    agrees({"DFT", set, with(1, {}).first, spectrum, samples, {file::number("c0", 6)}});
+  }
+}
+
+// ---- elements that are held wider than the file says
+
+TEST(OnnxVersions, IntegersOfFewBitsWrapAndSaturate) {
+  const Tensor x = row({-9, -1.5f, 0, 6, 8, 300});
+  struct {
+    int element;
+    Tensor cast, quantized;
+  } const all[] = {
+      {22, row({7, -1, 0, 6, -8, -4}).to(kInt8), row({-8, -2, 0, 6, 7, 7}).to(kInt8)},          // int4
+      {21, row({7, 15, 0, 6, 8, 12}).to(kUInt8), row({0, 0, 0, 6, 8, 15}).to(kUInt8)},          // uint4
+      {26, row({-1, -1, 0, -2, 0, 0}).to(kInt8), row({-2, -2, 0, 1, 1, 1}).to(kInt8)},          // int2
+      {25, row({3, 3, 0, 2, 0, 0}).to(kUInt8), row({0, 0, 0, 3, 3, 3}).to(kUInt8)},             // uint2
+      {4, row({65527, 65535, 0, 6, 8, 300}).to(kInt32), row({0, 0, 0, 6, 8, 300}).to(kInt32)},  // uint16
+      {5, row({-9, -1, 0, 6, 8, 300}).to(kInt32), row({-9, -2, 0, 6, 8, 300}).to(kInt32)},      // int16
+  };
+  for (const auto& k : all) {
+    SCOPED_TRACE(k.element);
+    const std::int64_t to = k.element;
+    agrees({"Cast", 25, {attribute("to", to)}, x, k.cast});
+    // Two bytes hold two elements of any of these.
+    const file::Message like = file::tensor("c0", k.element,
+                                            {k.element < 20   ? 1
+                                             : k.element < 25 ? 4
+                                                              : 8},
+                                            std::vector<std::int16_t>{0});
+    agrees({"CastLike", 25, {}, x, k.cast, {like}});
+    agrees({"QuantizeLinear", 25, {attribute("output_dtype", to)}, x, k.quantized, {file::floats("c0", {}, {1})}});
+  }
+  const Tensor some = row({0.25f, 0.75f, -1.25f, 2.5f, 3.5f, 5, -100});
+  const auto four = compile(onnx::load_bytes(model_of({"Cast", 25, {attribute("to", std::int64_t{23})}, some, some})));
+  EXPECT_TRUE(equal(four(some)[0].to(kFloat32), row({0, 1, -1, 2, 4, 4, -6})));
+}
+
+TEST(OnnxVersions, PackedConstantsAreUnpacked) {
+  struct {
+    int element, elements;
+    std::vector<std::uint8_t> bytes;
+    std::vector<float> values;
+  } const all[] = {
+      {22, 3, {0xf7, 0x08}, {7, -1, -8}},
+      {21, 3, {0xf7, 0x08}, {7, 15, 8}},
+      {26, 5, {0b11100100, 0b10}, {0, 1, -2, -1, -2}},
+      {25, 5, {0b11100100, 0b10}, {0, 1, 2, 3, 2}},
+      {23, 4, {0xf1, 0x7a}, {0.5f, -6, -1, 6}},
+      {24, 3, {127, 130, 0}, {1, 8, 5.877471754e-39f}},
+      {4, 2, {0xff, 0xff, 1, 0}, {65535, 1}},
+      {5, 2, {0xff, 0xff, 1, 0}, {-1, 1}},
+      {12, 1, {0xff, 0xff, 0xff, 0xff}, {4294967295.f}},
+  };
+  for (const auto& k : all) {
+    SCOPED_TRACE(k.element);
+    const file::Graph g{
+        .inputs = {value("x", file::kFloat, {"n"})},
+        .outputs = {value("y", file::kFloat, {"n"})},
+        .initializers = {file::tensor("w", k.element, {k.elements}, k.bytes)},
+        .nodes = {node("Cast", {"w"}, {"f"}, {attribute("to", std::int64_t{1})}), node("Mul", {"x", "f"}, {"y"})}};
+    const onnx::Model m = onnx::load_bytes(file::model(g, 25));
+    EXPECT_TRUE(equal(m(ones({k.elements}))[0], row(k.values))) << m(ones({k.elements}))[0].str();
+    file::Graph cut = g;
+    cut.initializers[0] = file::tensor("w", k.element, {k.elements + 8}, k.bytes);
+    EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(cut, 25)); }).code(), ErrorCode::FileFormat);
+  }
+  // Sums and products wrap as the file's integers do.
+  const struct {
+    int element;
+    const char* op;
+    Tensor a, b, expected;
+  } sums[] = {
+      {4, "Add", row({65535, 7}), row({2, 1}), row({1, 8})},
+      {4, "Mul", row({65535, 7}), row({65535, 3}), row({1, 21})},
+      {4, "Sub", row({0, 7}), row({1, 3}), row({65535, 4})},
+      {5, "Add", row({32767, -1}), row({1, 1}), row({-32768, 0})},
+      {5, "Div", row({-32768, 7}), row({-1, 2}), row({-32768, 3})},
+      {5, "Max", row({-3, 7}), row({1, 2}), row({1, 7})},
+  };
+  for (const auto& k : sums) {
+    const file::Graph g{.inputs = {value("a", k.element, {"n"}), value("b", k.element, {"n"})},
+                        .outputs = {value("y", k.element, {"n"})},
+                        .nodes = {node("Identity", {"a"}, {"i"}), node(k.op, {"i", "b"}, {"y"})}};
+    const onnx::Model m = onnx::load_bytes(file::model(g, 21));
+    auto compiled = compile(m);
+    const Tensor a = k.a.to(kInt32), b = k.b.to(kInt32);
+    for (const Tensor& y : {m(a, b)[0], compiled(a, b)[0]})
+      EXPECT_TRUE(equal(y, k.expected.to(kInt32))) << k.op << y.str();
+  }
+  // What else there is would wrap elsewhere: not supported, and told when it is loaded, also behind what moves
+  // elements.
+  const file::Graph sum{.inputs = {value("x", 4, {"n"})},
+                        .outputs = {value("y", 4, {"n"})},
+                        .nodes = {node("Identity", {"x"}, {"i"}), node("ReduceSum", {"i"}, {"y"}, {}, "adds")}};
+  const Error e = error_of([&] { onnx::load_bytes(file::model(sum, 21)); });
+  EXPECT_NE(e.message().find("ai.onnx.ReduceSum of version 21: 1 node, the first is 'adds' (of uint16)"),
+            std::string::npos)
+      << e.what();
+}
+
 /// Numbers of any rank stay numbers: pads of PyTorch's older exporter, [0, 0, n, 1] by last dimension first, become
 /// ONNX's.
 TEST(OnnxVersions, PadsThatExportersComputeAreNoTensors) {
@@ -271,6 +416,54 @@ TEST(OnnxVersions, OneIntegerThatAnIfAsksForIsANumber) {
   EXPECT_EQ(compiled.stats().compilations, 2);
 }
 
+/// A small tensor in place of the number is read before the call: other numbers, and other branches, still replay.
+TEST(OnnxVersions, ATensorForANumberIsReadBeforeTheCall) {
+  const auto then = [](const char* to) {
+    return file::graph_attribute("then_branch", file::Graph{.outputs = {value("t", file::kFloat, {"a"})},
+                                                            .nodes = {node("Reshape", {"x", to}, {"t"})}}
+                                                    .message());
+  };
+  const file::Message otherwise = file::graph_attribute(
+      "else_branch",
+      file::Graph{.outputs = {value("o", file::kFloat, {"a"})}, .nodes = {node("Neg", {"x"}, {"o"})}}.message());
+  const auto graph = [&](int element, const std::vector<file::Dim>& dims) {
+    file::Graph g{.inputs = {value("x", file::kFloat, {"n"}), value("rate", element, dims)},
+                  .outputs = {value("y", file::kFloat, {"a"})},
+                  .initializers = {file::number("known", 16000), file::ints("two", {2, -1})}};
+    if (element == file::kInt64) g.nodes.push_back(node("Equal", {"rate", "known"}, {"is"}));
+    g.nodes.push_back(node("If", {element == file::kInt64 ? "is" : "rate"}, {"y"}, {then("two"), otherwise}));
+    return g;
+  };
+  // An integer; and a flag whose branches cannot be compiled together, which the first call shows.
+  for (const bool flag : {false, true}) {
+    const auto m = onnx::load_bytes(file::model(flag ? graph(file::kBool, {1}) : graph(file::kInt64, {})));
+    auto compiled = compile(m);
+    for (int n : {4, 3, 6, 5})
+      for (int again = 0; again < 2; ++again) {
+        const bool is = n % 2 == 0;
+        const Tensor x = arange(n, {.dtype = kFloat32}),
+                     rate = flag ? full({1}, is, {.dtype = kBool}) : scalar_tensor(is ? 16000 : 8000 + n);
+        const Tensor expected = is ? x.view({2, n / 2}) : -x;
+        EXPECT_TRUE(equal(compiled(x, rate)[0], expected));
+        EXPECT_TRUE(equal(compiled(std::vector<Tensor>{x, rate})[0], expected));
+      }
+    EXPECT_EQ(compiled.stats().eager_fallbacks, flag ? 1 : 0) << compiled.explain(Detail::Summary);
+    EXPECT_LE(compiled.stats().compilations, 4);
+    // What is wrong with it is told as before.
+    EXPECT_EQ(error_of([&] { compiled(ones({4}), ones({2})); }).code(), ErrorCode::DTypeMismatch);
+    EXPECT_EQ(error_of([&] {
+                compiled(ones({4}), full({2, 2}, 1, {.dtype = flag ? kBool : kInt64}));
+              }).code(),
+              ErrorCode::ShapeMismatch);
+    EXPECT_EQ(error_of([&] { compiled(ones({4})); }).code(), ErrorCode::InvalidArgument);
+  }
+  // Inside a compiled function of the user's nothing can be read: eager, and right.
+  const onnx::Model m = onnx::load_bytes(file::model(graph(file::kInt64, {})));
+  auto inner = compile(m);
+  auto outer = compile([&](Tensor x, Tensor rate) { return inner(x, rate)[0] * 2; });
+  EXPECT_TRUE(equal(outer(ones({3}), scalar_tensor(8000)), full({3}, -2.0)));
+}
+
 // ---- what turned files away
 
 TEST(OnnxVersions, ADimensionOfMinusOneIsDynamic) {
@@ -323,6 +516,61 @@ TEST(OnnxVersions, ACallRunsNoMoreStepsThanItsModelMay) {
   EXPECT_TRUE(equal(m(ones({2}), scalar_tensor(false))[0], ones({2})));
   EXPECT_EQ(error_of([&] { onnx::load_bytes(file::model(endless()), {.max_steps = 0}); }).code(),
             ErrorCode::InvalidArgument);
+}
+
+/// One error each, that names the node, its operator and set, and no line of the library.
+TEST(OnnxVersions, ErrorsNameTheNodeAndItsSet) {
+  const Ints64 huge{std::int64_t{1} << 40, std::int64_t{1} << 16};
+  const struct {
+    const char* told;
+    Case k;
+  } all[] = {
+      {"size 0 is -2", {"Reshape", 21, {}, ones({2, 3}), {}, {file::ints("c0", {-2, 3})}}},
+      {"no host memory", {"Tile", 21, {}, ones({1, 1}), {}, {file::ints("c0", huge)}}},
+      {"kernel_shape",
+       {"Conv",
+        11,
+        {attribute("kernel_shape", Ints64{3, 2})},
+        ones({1, 1, 4, 4}),
+        {},
+        {file::floats("c0", {1, 1, 2, 2}, {1, 1, 1, 1})}}},
+      {"hidden_size 7",
+       {"RNN",
+        14,
+        {attribute("hidden_size", std::int64_t{7})},
+        ones({2, 1, 1}),
+        {},
+        {file::floats("c0", {1, 1, 1}, {1}), file::floats("c1", {1, 1, 1}, {1})}}},
+      {"division by zero", {"Div", 14, {}, ones({1}), {}, {}}},
+      {"wrong type", {"Softmax", 13, {attribute("axis", 1.5f)}, ones({2}), {}, {}}},
+      {"input 1 was left out", {"MatMul", 13, {}, ones({2, 2}), {}, {}}},
+      {"axis 5 of a tensor of 2",
+       {"Gather", 13, {attribute("axis", std::int64_t{5})}, ones({2, 2}), {}, {file::ints("c0", {0})}}},
+      {"index 9", {"Gather", 13, {}, ones({2, 2}), {}, {file::ints("c0", {9})}}},
+      {"must agree",
+       {"Concat", 13, {attribute("axis", std::int64_t{0})}, ones({2, 2}), {}, {file::floats("c0", {1, 3}, {1, 2, 3})}}},
+      {"wanted a bool condition",
+       {"Where", 16, {}, ones({1}), {}, {file::floats("c0", {1}, {1}), file::floats("c1", {1}, {1})}}},
+  };
+  for (const auto& each : all) {
+    const Case& k = each.k;
+    std::string bytes;
+    if (std::string_view(k.op) == "Div") {  // of numbers, which are computed when it is loaded
+      const file::Graph g{.inputs = {value("x", file::kFloat, {"n"})},
+                          .outputs = {file::Message().text(1, "y")},
+                          .initializers = {file::number("a", 1), file::number("zero", 0)},
+                          .nodes = {node("Div", {"a", "zero"}, {"y"})}};
+      bytes = file::model(g, k.set);
+    } else {
+      bytes = model_of(k);
+    }
+    const onnx::Model m = onnx::load_bytes(bytes);
+    const std::string set = std::string(", ") + k.op + " of set " + std::to_string(k.set) + ")";
+    const Error e = error_of([&] { m(k.x); });
+    EXPECT_NE(e.message().find(set), std::string::npos) << e.what();
+    EXPECT_NE(e.message().find(each.told), std::string::npos) << e.what();
+    EXPECT_EQ(std::string(e.what()).find("import/onnx"), std::string::npos) << e.what();
+  }
 }
 
 TEST(OnnxVersions, AnEagerCallNamesTheNode) {
