@@ -12,6 +12,7 @@ namespace {
 /// What all three share: inputs by direction, with the batch where the formulas have it.
 struct Network {
   Tensor x;           ///< [turns, batch, input]
+  Tensor w, r;        ///< weights by direction, [directions, gates * hidden, input or hidden]
   std::int64_t hidden = 0, turns = 0, directions = 1;
   bool reverse = false;
   bool batch_first = false;
@@ -79,22 +80,27 @@ Tensor activation(const Network& n, std::size_t which, const Tensor& x) {
 }
 Tensor clipped(const Network& n, const Tensor& x) { return n.clip > 0 ? clamp(x, -n.clip, n.clip) : x; }
 
-Network network(Call& c, std::size_t gates, std::vector<std::string> activations) {
+/// The weights are the call's second and third inputs, if none are given.
+Network network(Call& c, std::size_t gates, std::vector<std::string> activations, Tensor w = {}, Tensor r = {}) {
   Network n;
+  n.w = w.defined() ? w : c.x(1), n.r = r.defined() ? r : c.x(2);
+  if (n.w.dim() != 3 || n.r.dim() != 3)
+    c.bad("has weights of ", n.w.dim(), " and ", n.r.dim(), " dimensions; wanted 3");
   n.batch_first = c.i("layout", 0) != 0;
   n.x = n.batch_first ? c.x(0).transpose(0, 1) : c.x(0);
   if (n.x.dim() != 3) c.bad("of ", n.x.dim(), " dimensions; wanted 3");
   const std::string direction = c.s("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.bad("the direction is '", direction, "'; wanted forward, reverse or bidirectional");
   n.reverse = direction == "reverse", n.directions = direction == "bidirectional" ? 2 : 1;
-  n.hidden = c.x(2).size(-1).value();
+  n.hidden = n.r.size(-1).value();
   if (const std::int64_t said = c.i("hidden_size", n.hidden); said != n.hidden)
     c.bad("has hidden_size ", said, ", and weights of ", n.hidden);
   n.turns = n.x.size(0).value();
   if (n.turns > kMostTraced && reprise::detail::around().tracer)
     fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", n.turns, " times: a trace holds each turn");
-  if (c.x(1).size(0) != n.directions) c.bad("has weights of ", c.x(1).size(0).hint(), " directions; wanted ", n.directions);
-  if (c.x(1).size(1) != n.hidden * static_cast<std::int64_t>(gates)) c.bad("has weights of ", c.x(1).size(1).hint(), " rows; wanted ", gates, " times ", n.hidden);
+  if (n.w.size(0) != n.directions) c.bad("has weights of ", n.w.size(0).hint(), " directions; wanted ", n.directions);
+  if (n.w.size(1) != n.hidden * static_cast<std::int64_t>(gates))
+    c.bad("has weights of ", n.w.size(1).hint(), " rows; wanted ", gates, " times ", n.hidden);
   n.clip = c.f("clip", 0);
   const Attribute* given = c.attribute("activations");
   const std::size_t each = activations.size();
@@ -151,8 +157,8 @@ struct Weights {
   Tensor w, r, wb, rb;
   bool biased = false;
 };
-Weights weights(Call& c, std::int64_t direction, std::int64_t rows) {
-  Weights made{.w = c.x(1).select(0, direction), .r = c.x(2).select(0, direction), .wb = {}, .rb = {}, .biased = c.has(3)};
+Weights weights(Call& c, const Network& n, std::int64_t direction, std::int64_t rows) {
+  Weights made{.w = n.w.select(0, direction), .r = n.r.select(0, direction), .wb = {}, .rb = {}, .biased = c.has(3)};
   if (made.biased) {
     const Tensor b = c.x(3).select(0, direction);
     made.wb = b.slice(0, 0, rows), made.rb = b.slice(0, rows, 2 * rows);
@@ -164,17 +170,16 @@ Tensor gate(const Tensor& t, std::int64_t k, std::int64_t hidden) { return t.sli
 void rnn(Call& c) {
   const Network n = network(c, 1, {"Tanh"});
   run(c, n, {5}, [&](const Tensor& x, const State& s, std::int64_t d) {
-    const Weights w = weights(c, d, n.hidden);
+    const Weights w = weights(c, n, d, n.hidden);
     Tensor sum = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
     if (w.biased) sum = sum + w.wb + w.rb;
     return State{activation(n, static_cast<std::size_t>(d), clipped(n, sum))};
   });
 }
-void lstm(Call& c) {
-  const Network n = network(c, 4, {"Sigmoid", "Tanh", "Tanh"});
+void lstm_with(Call& c, const Network& n) {
   const bool couples = c.i("input_forget", 0) != 0;
   run(c, n, {5, 6}, [&](const Tensor& x, const State& s, std::int64_t d) {
-    const Weights w = weights(c, d, 4 * n.hidden);
+    const Weights w = weights(c, n, d, 4 * n.hidden);
     Tensor sums = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
     if (w.biased) sums = sums + w.wb + w.rb;
     const std::size_t f = 3 * static_cast<std::size_t>(d);
@@ -186,12 +191,27 @@ void lstm(Call& c) {
     return State{out * activation(n, f + 2, cell), cell};
   });
 }
+void lstm(Call& c) { lstm_with(c, network(c, 4, {"Sigmoid", "Tanh", "Tanh"})); }
+/// ONNX Runtime's: weights of bytes, [directions, input, gates * hidden], with a scale and a zero point for a direction
+/// or each column. Products are computed in floats here, where ONNX Runtime rounds their inputs to bytes, too.
+void quantized_lstm(Call& c) {
+  const auto weight = [&](int input, int scale, int zero) {
+    const auto beside = [&](const Tensor& t) {
+      const Tensor x = t.to(kFloat32);
+      return x.dim() == 0 ? x : x.dim() == 1 ? x.view({x.size(0), 1, 1}) : x.unsqueeze(1);
+    };
+    Tensor w = c.x(input).to(kFloat32);
+    if (c.has(zero)) w = w - beside(c.x(zero));
+    return (w * beside(c.x(scale))).transpose(1, 2);
+  };
+  lstm_with(c, network(c, 4, {"Sigmoid", "Tanh", "Tanh"}, weight(1, 8, 9), weight(2, 10, 11)));
+}
 void gru(Call& c) {
   const Network n = network(c, 3, {"Sigmoid", "Tanh"});
   const bool after = c.i("linear_before_reset", 0) != 0;
   run(c, n, {5}, [&](const Tensor& x, const State& s, std::int64_t d) {
     const std::int64_t h = n.hidden;
-    const Weights w = weights(c, d, 3 * h);
+    const Weights w = weights(c, n, d, 3 * h);
     Tensor of_x = matmul(x, w.w.t());
     if (w.biased) of_x = of_x + w.wb;
     const auto of_state = [&](std::int64_t from, std::int64_t to, const Tensor& state) {
@@ -208,6 +228,7 @@ void gru(Call& c) {
 }
 
 constexpr Row kRows[] = {
+    {"DynamicQuantizeLSTM", 1, 0, quantized_lstm, 0, nullptr, false, "com.microsoft"},
     {"GRU", 3, 0, gru},
     {"LSTM", 1, 0, lstm},
     {"RNN", 1, 0, rnn},

@@ -136,6 +136,47 @@ TEST(OnnxVersions, ActivationsTakeTheirParametersInOrder) {
        {three("c0", 1), three("c1", 0)}});
 }
 
+// ONNX Runtime's LSTM of bytes is the LSTM of what they stand for.
+TEST(OnnxVersions, AnLstmOfBytesIsOneOfFloats) {
+  const Tensor x = sin(arange(12, {.dtype = kFloat32})).view({3, 2, 2});
+  std::vector<std::int8_t> w, r;
+  std::vector<float> fw(2 * 2 * 4), fr(2 * 4);
+  for (int d = 0; d < 2; ++d) {
+    for (int i = 0; i < 2; ++i)
+      for (int g = 0; g < 4; ++g) {
+        w.push_back(static_cast<std::int8_t>(20 * d - 13 * i + 7 * g));
+        fw[static_cast<std::size_t>((d * 4 + g) * 2 + i)] = (static_cast<float>(w.back()) - 3) * 0.02f;
+      }
+    for (int g = 0; g < 4; ++g) {
+      r.push_back(static_cast<std::int8_t>(30 * d - 9 * g));
+      fr[static_cast<std::size_t>(d * 4 + g)] = static_cast<float>(r.back()) * 0.01f * static_cast<float>(g + 1);
+    }
+  }
+  std::vector<float> columns;
+  for (int i = 0; i < 8; ++i) columns.push_back(0.01f * static_cast<float>(i % 4 + 1));
+  const auto with = [&](const char* op, const char* domain, std::vector<file::Message> constants) {
+    file::Names inputs{"x"};
+    for (int i = 0; i < 7; ++i) inputs.push_back(i < 2 ? "c" + std::to_string(i) : "");
+    for (std::size_t i = 2; i < constants.size(); ++i) inputs.push_back("c" + std::to_string(i));
+    const file::Graph g{.inputs = {value("x", file::kFloat, {"t", 2, 2})},
+                        .outputs = {file::Message().text(1, "y")},
+                        .initializers = constants,
+                        .nodes = {node(op, inputs, {"y"},
+                                       {attribute("hidden_size", std::int64_t{1}),
+                                        attribute("direction", std::string("bidirectional"))},
+                                       "", domain)}};
+    return onnx::load_bytes(file::Message{file::model(g, 17)}.in(8, file::opset(1, "com.microsoft")).bytes);
+  };
+  const onnx::Model floats = with("LSTM", "", {file::floats("c0", {2, 4, 2}, fw), file::floats("c1", {2, 4, 1}, fr)});
+  const onnx::Model bytes =
+      with("DynamicQuantizeLSTM", "com.microsoft",
+           {file::tensor("c0", 3, {2, 2, 4}, w), file::tensor("c1", 3, {2, 1, 4}, r),
+            file::floats("c2", {2}, {0.02f, 0.02f}), file::tensor("c3", 3, {2}, std::vector<std::int8_t>{3, 3}),
+            file::floats("c4", {2, 4}, columns)});
+  EXPECT_TRUE(allclose(bytes(x)[0], floats(x)[0], 1e-5, 1e-6));
+  EXPECT_TRUE(allclose(compile(bytes)(x)[0], floats(x)[0], 1e-5, 1e-6));
+}
+
 TEST(OnnxVersions, ExclusiveSumsSubtractNothing) {
   const auto sums = [](bool reverse) {
     return std::vector<file::Message>{attribute("exclusive", std::int64_t{1}),
