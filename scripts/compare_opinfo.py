@@ -677,7 +677,7 @@ KNOWN = [
     ("nn.functional.hardsigmoid", "^float64 .*g: ", "PyTorch's sixth is a float32"),
     ("nn.functional.grid_sample", "^bfloat16 .*g: ", "places are computed in float32"),
     ("nn.functional.local_response_norm", "^int64 error: DTypeMismatch", "means of integers are cut off"),
-    ("addcdiv|nn.functional.normalize", "^bfloat16 .*g: ", "sums that cancel, of terms that are rounded"),
+    ("addcdiv|nn.functional.normalize|pow", "^bfloat16 .*g: ", "sums that cancel, of terms that are rounded"),
     ("clamp_max|clamp_min", "no error: PyTorch: $", "PyTorch computes it, too"),
     ("cov", "weights cannot be negative", "values are not looked at"),
     ("nn.functional.group_norm", "to be greater than 0", "no elements give none"),
