@@ -34,6 +34,8 @@ using graph::ValueId;
 
 namespace {
 
+constexpr std::uint32_t kUnread = UINT32_MAX;  // of a number: no stage gives it
+
 /// Which stage the numbers in an expression are known after, by number of symbol; 0: there are none.
 class Needs {
  public:
@@ -50,6 +52,15 @@ class Needs {
     return stage;
   }
   std::uint32_t of(Int i) const { return i.is_symbolic() ? of(i.expr()) : 0; }
+  /// The same of all; none if there is a number among them that nobody reads.
+  std::optional<std::uint32_t> of_read(const Ints& all) const {
+    std::uint32_t stage = 0;
+    for (Int i : all) {
+      if (i.is_symbolic() && mentions_unread(i.expr())) return std::nullopt;
+      stage = std::max(stage, of(i));
+    }
+    return stage;
+  }
   std::uint32_t of(const Layout& l) const {
     std::uint32_t stage = of(l.offset);
     for (Int i : l.sizes) stage = std::max(stage, of(i));
@@ -72,6 +83,11 @@ class Needs {
   }
 
  private:
+  bool mentions_unread(const guards::Expr* e) const {
+    if (!env_.of_data(e)) return false;
+    if (e->kind() == guards::ExprKind::Symbol) return known_after_[of_.at(e->symbol())] == kUnread;
+    return std::any_of(e->args().begin(), e->args().end(), [&](const guards::Expr* a) { return mentions_unread(a); });
+  }
   const guards::ShapeEnv& env_;
   const std::vector<std::uint32_t>& known_after_;
   std::unordered_map<std::uint32_t, std::size_t> of_;
@@ -254,7 +270,7 @@ class Cut {
     return out;
   }
 
-  static constexpr std::uint32_t kNowhere = UINT32_MAX, kUnread = UINT32_MAX;
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
   Graph g_;
   const std::vector<DataNumber>& data_;
   const Assumed& assumed_;
@@ -297,6 +313,9 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
   }
   // Lowering assumes, too.
   const Needs needs(*env, t.data, cut.known_after);
+  for (const MadeSizes& m : t.sizes)
+    if (const std::optional<std::uint32_t> known = needs.of_read(m.sizes); known && *known > 0)
+      before[*known - 1]->made.add_size_check(m.sizes, m.item_size, m.op);
   for (const guards::ShapeEnv::Assumption& a : env->assumed()) {
     const std::uint32_t known = needs.of(a.condition);
     if (known == 0) continue;  // of what nobody reads
@@ -379,7 +398,10 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
     std::vector<std::int64_t> slots(stage->assumed.size());
     stage->assumed.evaluate(values, slots.data());
     for (const auto& [slot, text] : stage->conditions)
-      if (!slots[slot]) bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
+      if (!slots[slot])
+        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
+    slots.resize(stage->made.size());
+    stage->made.evaluate(values, slots.data());
   }
 }
 

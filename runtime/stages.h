@@ -32,6 +32,7 @@ struct Stage {
   /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of their values.
   guards::ExprProgram assumed;
   std::vector<std::pair<std::uint32_t, std::string>> conditions;
+  guards::ExprProgram made;                        ///< asked behind those: the sizes that are then known of what the function makes
   mutable RecordingCache recordings;
 };
 using Stages = std::vector<std::unique_ptr<Stage>>;

@@ -18,6 +18,7 @@
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
 #include "runtime/function_bytes.h"
+#include "runtime/made_sizes.h"
 #include "runtime/variables.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
@@ -211,6 +212,7 @@ struct Traced {
   std::vector<DataNumber> data;                  ///< by the number that its read_back has
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
+  std::vector<runtime::MadeSizes> sizes;         ///< of what it makes
   graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<graph::TapeBase> bases;            ///< by output: of aliases, what they are views of on the tape
   std::vector<graph::ViewMade> made;             ///< by tensor_results; empty: the tape was not followed
