@@ -111,6 +111,7 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
   std::int64_t n = 1;
   bool fits = true;
   for (Int s : sizes) {
+    if (depends_on_data(s)) continue;
     if (s.hint() == 0) return 0;
     fits = !__builtin_mul_overflow(n, s.hint(), &n) && fits;
   }

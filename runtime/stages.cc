@@ -95,7 +95,8 @@ class Needs {
 
 class Cut {
  public:
-  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed) : g_(std::move(g)), data_(data), assumed_(assumed), known_after_(data.size(), kUnread), read_back_(operators::read_back_op()) {}
+  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
+      : g_(std::move(g)), data_(data), assumed_(assumed), named_(named), known_after_(data.size(), kUnread), read_back_(operators::read_back_op()) {}
 
   /// `also`: what else depends on numbers than the graph.
   CutGraphs run(const std::vector<Int>& also) {
@@ -141,7 +142,9 @@ class Cut {
   /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
   /// behind the stage that asks it; not so what has no numbers in it and cannot fail: if the assumption turns out wrong, nobody sees its results.
   void find_stages() {
-    for (std::vector<std::uint32_t> before; before.empty() || before != known_after_;) {
+    std::size_t rounds = 0;  // each settles one number at least
+    for (std::vector<std::uint32_t> before; before.empty() || before != known_after_; ++rounds) {
+      REPRISE_CHECK(rounds <= data_.size() + 1, "a number of data is computed of itself");
       before = known_after_;
       find_stages_once();
     }
@@ -160,6 +163,9 @@ class Cut {
       std::uint32_t stage = of_args;
       const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
       if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
+      // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places that hold none.
+      if (const auto its = named_.find(n.info.sequence); its != named_.end() && can_fail(n))
+        for (Int i : its->second) stage = std::max(stage, needs.of(i));
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
@@ -167,9 +173,10 @@ class Cut {
     }
   }
 
+  bool can_fail(const Node& n) const { return !is_read(n) && graph::effects_of(n).any(); }
   bool relies_on_numbers(const Node& n) const {
     if (is_read(n)) return false;
-    if (graph::effects_of(n).any()) return true;
+    if (can_fail(n)) return true;
     auto of_data = [](const Ints& l) { return std::any_of(l.begin(), l.end(), graph::depends_on_data); };
     bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
     for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
@@ -274,6 +281,7 @@ class Cut {
   Graph g_;
   const std::vector<DataNumber>& data_;
   const Assumed& assumed_;
+  const Named& named_;
   std::vector<std::uint32_t> known_after_, earliest_, computed_in_;  // by number, by node, by node
   std::vector<bool> crosses_;                                        // by value
   std::vector<ValueId> made_;                                        // what stages so far give, in order
@@ -283,14 +291,17 @@ class Cut {
 
 }  // namespace
 
-CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also) { return Cut(std::move(g), data, assumed).run(also); }
+CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also,
+                          const Named& named) {
+  return Cut(std::move(g), data, assumed, named).run(also);
+}
 
 namespace {
 
 /// `needed_by`: by number. `optimized`: what may be written in place is.
 std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also, std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers, bool optimized) {
   const std::shared_ptr<guards::ShapeEnv> env = g.env;
-  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also);
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
