@@ -226,7 +226,8 @@ std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim, SourceLoc loc
   std::int64_t n = chunks.value(loc);
   if (n < 1) fail(ErrorCode::InvalidArgument, "chunk", loc, "chunks must be positive, got ", n);
   guards::LibraryScope operators;
-  if (!graph::depends_on_data(sizes[d]) && sizes[d].hint() % n == 0) check_count(n, d, sizes[d], "chunk", loc);  // of size 0, too
+  if (!graph::depends_on_data(sizes[d]) && sizes[d].hint() % n == 0)
+    check_count(n, d, sizes[d], "chunk", loc);  // of size 0, too
   // Parts of one size are the common case, and then how many there are does not depend on the size.
   if (require(detail::compare_eq(sizes[d] % Int(n), 0, loc), "chunk: divides evenly")) {
     Ints parts(static_cast<std::size_t>(n), sizes[d] / Int(n));

@@ -131,7 +131,8 @@ std::string sizes_text(const Ints& sizes) {
 
 namespace {
 
-/// Beside a number that depends on data, of which nobody knows whether it is the other's: a size that is 1 in this call stays so.
+/// Beside a number that depends on data, of which nobody knows whether it is the other's: a size that is 1 in this call
+/// stays so.
 bool is_one_beside(Int i, Int other, SourceLoc loc) {
   return !depends_on_data(i) && depends_on_data(other) && i.hint() == 1 &&
          require(detail::compare_eq(i, 1, loc), "broadcast of size 1");

@@ -234,7 +234,8 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
         return ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled") ||
                ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
       const bool takes = filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1);
-      if (asks && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled")) ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
+      if (asks && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled"))
+        ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
       return takes;
     };
     while (at >= 0 && takes_next()) {

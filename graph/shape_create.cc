@@ -53,7 +53,8 @@ Int arange_length(const RuleCtx& c) {
     if (!a.is_symbolic() && !b.is_symbolic() && !by.is_symbolic()) return static_cast<std::int64_t>(count);
   }
   // What -2^63 steps over in one, 1 - 2^63 does, too.
-  if (seen && by.hint() == INT64_MIN && ask(detail::compare_eq(by, INT64_MIN, c.loc), "arange: the lowest step")) by = -INT64_MAX;
+  if (seen && by.hint() == INT64_MIN && ask(detail::compare_eq(by, INT64_MIN, c.loc), "arange: the lowest step"))
+    by = -INT64_MAX;
   Int span = up ? b - a : a - b, unit = up ? by : -by;
   return is_plain(unit, 1) ? span : count_steps(span, unit);
 }

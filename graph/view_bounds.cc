@@ -46,7 +46,10 @@ struct Registered {
   void by_dims(const Layout& in) const {
     Layout unit{in.sizes, Ints(in.sizes.size(), 0), 0};
     const Layout none = over(unit);
-    auto follows = [&](Int constant, Int size) { return is_plain(constant, 0) || ((!seen(size) || size.hint() <= 1) && require(detail::compare_le(size, 1, loc), "view: one element")); };
+    auto follows = [&](Int constant, Int size) {
+      return is_plain(constant, 0) ||
+             ((!seen(size) || size.hint() <= 1) && require(detail::compare_le(size, 1, loc), "view: one element"));
+    };
     bool linear = is_plain(none.offset, 0);
     for (std::size_t k = 0; k < made.sizes.size(); ++k) linear = linear && follows(none.strides[k], made.sizes[k]);
     if (!linear) return refuse(ErrorCode::InvalidArgument, "its rule makes strides that do not follow from its operand's");
@@ -58,10 +61,12 @@ struct Registered {
       steps.offset = steps.offset - none.offset;
       for (std::size_t k = 0; k < made.sizes.size(); ++k) {
         steps.strides[k] = steps.strides[k] - none.strides[k];
-        if (!(!below_now(steps.strides[k], 0) && require(detail::compare_le(0, steps.strides[k], loc), "view: steps ahead")))
+        if (!(!below_now(steps.strides[k], 0) &&
+              require(detail::compare_le(0, steps.strides[k], loc), "view: steps ahead")))
           return refuse(ErrorCode::InvalidArgument, "its rule makes the negative stride ", steps.strides[k], " along dimension ", d, " of its operand");
       }
-      if (!(!below_now(steps.offset, 0) && require(detail::compare_le(0, steps.offset, loc), "view: within its operand")))
+      if (!(!below_now(steps.offset, 0) &&
+            require(detail::compare_le(0, steps.offset, loc), "view: within its operand")))
         return refuse(ErrorCode::IndexOutOfRange, "the view begins at element ", steps.offset, " of dimension ", d);
       const Int last = last_of(steps);
       const bool now = ends_now(steps);
@@ -76,7 +81,8 @@ struct Registered {
     if (!same(want, have, loc, "view: as many elements as its operand")) return refuse(ErrorCode::ShapeMismatch, "the view has ", want, " elements, its operand ", have);
     const Int last = last_of(view), end = last_of(in);
     const bool now = ends_now(view);
-    if (!(!below_now(view.offset, in.offset) && require(detail::compare_le(in.offset, view.offset, loc), "view: within its operand")))
+    if (!(!below_now(view.offset, in.offset) &&
+          require(detail::compare_le(in.offset, view.offset, loc), "view: within its operand")))
       return refuse(ErrorCode::IndexOutOfRange, "the view begins at element ", view.offset, " of the storage, its operand at ", in.offset);
     if (!now || !require(detail::compare_le(last, end, loc), "view: within its operand"))
       refuse(ErrorCode::IndexOutOfRange, "the view reaches element ", now ? last.str() : "2^63 and more", " of the storage, its operand ", end);

@@ -31,7 +31,8 @@ struct HashOfSizes {
   std::size_t operator()(const Ints* sizes) const {
     std::uint64_t h = kHashSeed;
     for (Int s : *sizes)
-      h = hash_mix(h, s.is_symbolic() ? reinterpret_cast<std::uintptr_t>(s.expr()) : static_cast<std::uint64_t>(s.hint()));
+      h = hash_mix(h,
+                   s.is_symbolic() ? reinterpret_cast<std::uintptr_t>(s.expr()) : static_cast<std::uint64_t>(s.hint()));
     return h;
   }
 };
@@ -172,7 +173,8 @@ class Builder {
   /// would ask for recordings of their own.
   void add_size_checks(const std::vector<MadeSizes>& made) {
     const graph::Graph& g = p_.graph;
-    std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes> known;  // sizes, and the item size that they are known to fit
+    std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes>
+        known;  // sizes, and the item size that they are known to fit
     auto check = [&](const Ints& sizes, std::int64_t item, std::string_view op) {
       if (std::none_of(sizes.begin(), sizes.end(), [](Int s) { return s.is_symbolic(); })) return;
       auto [it, is_new] = known.try_emplace(&sizes, item);
@@ -506,7 +508,8 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
 
 std::vector<MadeSizes> made_sizes(const graph::Graph& g) {
   std::vector<MadeSizes> made;
-  std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes> known;  // and the item size that they are counted by
+  std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes>
+      known;  // and the item size that they are counted by
   for (const graph::InputSpec& i : g.inputs) known.try_emplace(&g.meta(i.value).layout.sizes, 1);
   for (const graph::Node& n : g.nodes) {
     const graph::OpDef& op = graph::op(n.op);

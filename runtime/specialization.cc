@@ -282,7 +282,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
       patterns = std::move(recipe->patterns);
       const InPhase phase(Phase::Lower);
       if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
-      built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered), recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
+      built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered),
+                                     recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
                                      traced.uses_random, traced.random_count, call.makers, traced.sizes);
       place.keep(built->guards.kept());
     } catch (const Error& e) {
@@ -412,7 +413,8 @@ std::int64_t random_count(const Specialization& s, const CallFrame& f) {
   const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
   std::vector<std::int64_t> slots(exprs.size());
   exprs.evaluate(f.values.data(), slots.data());
-  return s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots.back();  // the only one that was added
+  return s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count]
+                          : slots.back();  // the only one that was added
 }
 
 /// While it lives, the numbers of the stages may stand behind a call's values.

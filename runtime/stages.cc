@@ -96,7 +96,12 @@ class Needs {
 class Cut {
  public:
   Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
-      : g_(std::move(g)), data_(data), assumed_(assumed), named_(named), known_after_(data.size(), kUnread), read_back_(operators::read_back_op()) {}
+      : g_(std::move(g)),
+        data_(data),
+        assumed_(assumed),
+        named_(named),
+        known_after_(data.size(), kUnread),
+        read_back_(operators::read_back_op()) {}
 
   /// `also`: what else depends on numbers than the graph.
   CutGraphs run(const std::vector<Int>& also) {
@@ -163,7 +168,8 @@ class Cut {
       std::uint32_t stage = of_args;
       const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
       if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
-      // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places that hold none.
+      // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places
+      // that hold none.
       if (const auto its = named_.find(n.info.sequence); its != named_.end() && can_fail(n))
         for (Int i : its->second) stage = std::max(stage, needs.of(i));
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
@@ -291,8 +297,8 @@ class Cut {
 
 }  // namespace
 
-CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also,
-                          const Named& named) {
+CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed,
+                          const std::vector<Int>& also, const Named& named) {
   return Cut(std::move(g), data, assumed, named).run(also);
 }
 
@@ -410,7 +416,8 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
     stage->assumed.evaluate(values, slots.data());
     for (const auto& [slot, text] : stage->conditions)
       if (!slots[slot])
-        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
+        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text,
+             ", which the compiled function takes for granted of what depends on data");
     slots.resize(stage->made.size());
     stage->made.evaluate(values, slots.data());
   }

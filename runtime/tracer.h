@@ -212,9 +212,9 @@ struct Traced {
   std::vector<DataNumber> data;                  ///< by the number that its read_back has
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
-  std::vector<runtime::MadeSizes> sizes;         ///< of what it makes
-  /// By call (graph::NodeInfo::sequence): expressions of numbers of data in its arguments and sizes, as they were traced. What is assumed later may
-  /// put a number of the call in their place.
+  std::vector<runtime::MadeSizes> sizes;  ///< of what it makes
+  /// By call (graph::NodeInfo::sequence): expressions of numbers of data in its arguments and sizes, as they were
+  /// traced. What is assumed later may put a number of the call in their place.
   std::unordered_map<std::int32_t, Ints> named;
   graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<graph::TapeBase> bases;            ///< by output: of aliases, what they are views of on the tape

@@ -359,16 +359,43 @@ TEST(DataSizes, NumbersNearTheirBound) {
     OfNumbers program;
     std::int64_t n, m;
   } all[] = {
-      {[&](Int n, Int m) { return full({}, 1.0).expand({n, m}).numel() + one; }, kBig, kBig},
-      {[&](Int n, Int m) { return zeros({1, 1}).expand({n, m}).size(0) + one; }, kBig, kBig},
-      {[&](Int n, Int m) { return empty({n, m}).numel() + one; }, kBig, kBig},
-      {[&](Int n, Int m) { return arange(n).unsqueeze(1).expand({-1, m}).numel() + one; }, 5, kMost},
+      {[&](Int n, Int m) {
+         return full({}, 1.0).expand({n, m}).numel() + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return zeros({1, 1}).expand({n, m}).size(0) + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return empty({n, m}).numel() + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return arange(n).unsqueeze(1).expand({-1, m}).numel() + one;
+       },
+       5, kMost},
       {[&](Int n, Int m) { return (one.expand({n}).unsqueeze(1) * one.expand({m})).size(0) + one; }, kBig, kBig},
-      {[&](Int n, Int m) { return pad(zeros({3}), {n, m}).size(0) + one; }, kMost, kMost},
-      {[&](Int n, Int m) { return zeros({2}).repeat({n, m}).size(0) + one; }, kBig, kBig},
-      {[&](Int n, Int m) { return cat({one.expand({n}), one.expand({m})}).size(0) + one; }, kMost, kMost},
-      {[&](Int n, Int) { return full({}, 1.0).expand({n, 1, 1}).reshape({-1}); }, kMost, 1},
-      {[&](Int n, Int m) { return full({}, 1.0).expand({n, m, 1}).reshape({-1}); }, kMost, 2},
+      {[&](Int n, Int m) {
+         return pad(zeros({3}), {n, m}).size(0) + one;
+       },
+       kMost, kMost},
+      {[&](Int n, Int m) {
+         return zeros({2}).repeat({n, m}).size(0) + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return cat({one.expand({n}), one.expand({m})}).size(0) + one;
+       },
+       kMost, kMost},
+      {[&](Int n, Int) {
+         return full({}, 1.0).expand({n, 1, 1}).reshape({-1});
+       },
+       kMost, 1},
+      {[&](Int n, Int m) {
+         return full({}, 1.0).expand({n, m, 1}).reshape({-1});
+       },
+       kMost, 2},
   };
   for (const auto& c : all) {
     SCOPED_TRACE(&c - all);
@@ -390,18 +417,28 @@ TEST(DataSizes, NoMadeUpNumberDecides) {
       [&](Int n, Int) { return rfft(x, n); },
       [&](Int n, Int m) { return stft(x, n, m); },
       [&](Int n, Int) { return one_hot(arange(2), n); },
-      [&](Int n, Int m) { return split_with_sizes(x, {n, m})[1]; },
+      [&](Int n, Int m) {
+        return split_with_sizes(x, {n, m})[1];
+      },
       [&](Int n, Int) { return chunk(zeros({n}), 2)[0]; },
-      [&](Int n, Int m) { return x.view({n, m}).t().reshape({m, n}); },
+      [&](Int n, Int m) {
+        return x.view({n, m}).t().reshape({m, n});
+      },
       [&](Int n, Int) { return fake_quantize_per_tensor_affine(x, 0.5, n, 0, 4); },
-      [&](Int n, Int) { return embedding_bag(ones({4, 2}), arange(4), tensor_of<std::int64_t>({0, 2}), "sum", {}, false, n); },
-      [&](Int n, Int) { return conv1d(ones({1, n, 6}), ones({2, 2, 2}), {}, 1, 0, 1, 2); },
+      [&](Int n, Int) {
+        return embedding_bag(ones({4, 2}), arange(4), tensor_of<std::int64_t>({0, 2}), "sum", {}, false, n);
+      },
+      [&](Int n, Int) {
+        return conv1d(ones({1, n, 6}), ones({2, 2, 2}), {}, 1, 0, 1, 2);
+      },
   };
-  const std::function<Int(Int)> forms[] = {[](Int z) { return z - 2; }, [](Int z) { return z - 3; }, [](Int z) { return 9 - z; }};
+  const std::function<Int(Int)> forms[] = {[](Int z) { return z - 2; }, [](Int z) { return z - 3; },
+                                           [](Int z) { return 9 - z; }};
   for (const OfNumbers& program : all)
     for (const auto& form : forms) {
       SCOPED_TRACE("program " + std::to_string(&program - all) + ", form " + std::to_string(&form - forms));
-      expect_alike([&](Int n, Int m) { return program(form(n), form(m)); }, {{6, 5}, {4, 4}, {3, 7}, {5, 6}, {2, 2}, {0, 3}});
+      expect_alike([&](Int n, Int m) { return program(form(n), form(m)); },
+                   {{6, 5}, {4, 4}, {3, 7}, {5, 6}, {2, 2}, {0, 3}});
     }
 }
 
@@ -415,7 +452,8 @@ TEST(DataSizes, RowsThatHoldNoPlaceMeetNoCheck) {
   const Tensor x = arange(1, 6).to(kFloat32);
   for (const auto& [set, elements] : {std::pair(3, 3), {1, 4}, {2, 2}, {1, 5}, {2, 4}}) {
     const Tensor mask = arange(5) < set, o = arange(1, 1 + elements).to(kFloat32);
-    EXPECT_EQ(outcome([&] { return f(x, mask, o); }), outcome([&] { return body(x, mask, o); })) << set << ", " << elements;
+    EXPECT_EQ(outcome([&] { return f(x, mask, o); }), outcome([&] { return body(x, mask, o); }))
+        << set << ", " << elements;
   }
   EXPECT_EQ(f.stats().replays, 2);
   EXPECT_EQ(fallbacks(f.stats(), "asks_of_data"), 2) << f.stats().last_fallback_reason;  // the last call throws

@@ -88,7 +88,8 @@ TEST(Bail, AFunctionThatRunsOnceIsAskedWhatDataDecides) {
     auto f = compile(body);
     kept.reset();
     EXPECT_TRUE(equal(f(x, three), body(x, three)));
-    EXPECT_NE(f.stats().last_fallback_reason.find("does not hold that"), std::string::npos) << f.stats().last_fallback_reason;
+    EXPECT_NE(f.stats().last_fallback_reason.find("does not hold that"), std::string::npos)
+        << f.stats().last_fallback_reason;
     EXPECT_EQ(f.stats().eager_fallbacks, 1);
     Error e = [&] {
       try {

@@ -55,15 +55,15 @@ TEST(Logs, EveryLineKeepsTheSchema) {
 TEST(Logs, TellWhatOnlyAReplayThrows) {
   static bool fails = false;
   static const Library library("logs_test");
-  static const Operator op = library.define({.schema = "fails_once(Tensor x) -> Tensor",
-                                             .shape = [](ShapeCall& c) { c.result(c.dtype(0), {c.size(0, 0)}); },
-                                             .cpu =
-                                                 [](const KernelCall& k) {
-                                                   if (std::exchange(fails, false))
-                                                     return k.fail(ErrorCode::InvalidArgument, "not this time");
-                                                   std::copy_n(k.tensor(0).as<float>(), k.tensor(0).sizes[0], k.result(0).as<float>());
-                                                 },
-                                             .may_fail = true});
+  static const Operator op =
+      library.define({.schema = "fails_once(Tensor x) -> Tensor",
+                      .shape = [](ShapeCall& c) { c.result(c.dtype(0), {c.size(0, 0)}); },
+                      .cpu =
+                          [](const KernelCall& k) {
+                            if (std::exchange(fails, false)) return k.fail(ErrorCode::InvalidArgument, "not this time");
+                            std::copy_n(k.tensor(0).as<float>(), k.tensor(0).sizes[0], k.result(0).as<float>());
+                          },
+                      .may_fail = true});
   auto f = compile([](Tensor x) { return op(x)[0] * 2; }, {.name = "unlucky"});
   f(ones({3}));
   testing::LogLines log;
@@ -75,7 +75,9 @@ TEST(Logs, TellWhatOnlyAReplayThrows) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0]["kind"], "replay_throws");
   EXPECT_EQ(told[0]["function"], "unlucky");
-  EXPECT_EQ(told[0]["reason"].get<std::string>().find("only the replay throws: logs_test::fails_once: not this time"), 0u) << told[0];
+  EXPECT_EQ(told[0]["reason"].get<std::string>().find("only the replay throws: logs_test::fails_once: not this time"),
+            0u)
+      << told[0];
   f(ones({3}));
   EXPECT_EQ(f.stats().eager_fallbacks, 1);
   EXPECT_EQ(f.stats().fallbacks[0].reason, std::string("replay_throws"));
