@@ -20,7 +20,12 @@ std::mutex& leaf_mutex(const TensorImpl* leaf) {
 }
 }  // namespace
 
+// What the tape keeps of a tensor is none of the handles of the function that lets the tensor go.
 State::~State() {
+  const Aside aside;
+  view.reset();
+  grad = Tensor();
+  kept.reset();
   if (made_by.node) let_go(std::move(made_by.node));
 }
 

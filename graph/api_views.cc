@@ -186,7 +186,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
   bool fits = true;
   for (Int s : split_sizes) {
     total = total + s;
-    fits = !__builtin_add_overflow(now, s.hint(), &now) && fits;
+    fits = graph::depends_on_data(s) || (!__builtin_add_overflow(now, s.hint(), &now) && fits);
   }
   if (!fits || !same(total, sizes[d], loc, "split: sizes add up")) {
     fail(ErrorCode::ShapeMismatch, "split", loc, "sizes ", sizes_text(split_sizes.vec()), " do not add up to size ",
@@ -226,7 +226,8 @@ std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim, SourceLoc loc
   std::int64_t n = chunks.value(loc);
   if (n < 1) fail(ErrorCode::InvalidArgument, "chunk", loc, "chunks must be positive, got ", n);
   guards::LibraryScope operators;
-  if (sizes[d].hint() % n == 0) check_count(n, d, sizes[d], "chunk", loc);  // of size 0, too
+  if (!graph::depends_on_data(sizes[d]) && sizes[d].hint() % n == 0)
+    check_count(n, d, sizes[d], "chunk", loc);  // of size 0, too
   // Parts of one size are the common case, and then how many there are does not depend on the size.
   if (require(detail::compare_eq(sizes[d] % Int(n), 0, loc), "chunk: divides evenly")) {
     Ints parts(static_cast<std::size_t>(n), sizes[d] / Int(n));

@@ -111,6 +111,7 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
   std::int64_t n = 1;
   bool fits = true;
   for (Int s : sizes) {
+    if (depends_on_data(s)) continue;
     if (s.hint() == 0) return 0;
     fits = !__builtin_mul_overflow(n, s.hint(), &n) && fits;
   }
@@ -130,15 +131,20 @@ std::string sizes_text(const Ints& sizes) {
 
 namespace {
 
+/// Beside a number that depends on data, of which nobody knows whether it is the other's: a size that is 1 in this call
+/// stays so.
+bool is_one_beside(Int i, Int other, SourceLoc loc) {
+  return !depends_on_data(i) && depends_on_data(other) && i.hint() == 1 &&
+         require(detail::compare_eq(i, 1, loc), "broadcast of size 1");
+}
+
 /// One dimension of a broadcast. Equal first, then "is it 1?". A plain 1 gives way without a question, and which
 /// question to ask is read off the hints: the one that is asked is enough for the result to be right.
 Int broadcast_dim(Int a, Int b, bool& fits, SourceLoc loc) {
   if (identical(a, b) || is_plain(b, 1)) return a;
   if (is_plain(a, 1)) return b;
-  // Beside a number that depends on data, of which nobody knows whether it is the other's.
-  auto is_one = [&](Int i, Int other) { return !depends_on_data(i) && depends_on_data(other) && i.hint() == 1 && require(detail::compare_eq(i, 1, loc), "broadcast of size 1"); };
-  if (is_one(a, b)) return b;
-  if (is_one(b, a)) return a;
+  if (is_one_beside(a, b, loc)) return b;
+  if (is_one_beside(b, a, loc)) return a;
   if (require(detail::compare_eq(a, b, loc), "broadcast: equal sizes")) return b.is_symbolic() ? a : b;
   if (require(detail::compare_eq(a, 1, loc), "broadcast of size 1")) return b;
   if (require(detail::compare_eq(b, 1, loc), "broadcast of size 1")) return a;
@@ -169,7 +175,7 @@ void check_expandable(const Ints& src, const Ints& target, const char* op, Sourc
   bool fits = src.size() <= target.size();
   for (std::size_t i = 0; fits && i < src.size(); ++i) {
     Int s = src[i], t = target[target.size() - src.size() + i];
-    if (identical(s, t) || is_plain(s, 1)) continue;
+    if (identical(s, t) || is_plain(s, 1) || is_one_beside(s, t, loc)) continue;
     fits = require(detail::compare_eq(s, t, loc), "broadcast: equal sizes") ||
            require(detail::compare_eq(s, 1, loc), "broadcast of size 1");
   }

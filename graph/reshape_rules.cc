@@ -230,8 +230,12 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
     if (joins) continue;
     std::vector<Bool> short_of;  // where the new dimensions stood when another one was taken
     auto takes_next = [&] {
+      if (asks && (depends_on_data(filled) || depends_on_data(chunk)))  // the numbers seen say nothing
+        return ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled") ||
+               ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
       const bool takes = filled.hint() < chunk.hint() || (filled.hint() == chunk.hint() && sizes[at].hint() == 1);
-      if (asks && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled")) ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
+      if (asks && !ask(detail::compare_lt(filled, chunk, loc), "view: a dimension is filled"))
+        ask(detail::compare_eq(sizes[at], 1, loc), "view: size 1");
       return takes;
     };
     while (at >= 0 && takes_next()) {

@@ -45,11 +45,16 @@ Int arange_length(const RuleCtx& c) {
     refuse("step leads away from end");
   }
   // Between the bounds may be more than 63 bits count, and few steps.
-  const __int128 from = a.hint(), to = b.hint(), stride = by.hint(), count = (to - from + (up ? stride - 1 : stride + 1)) / stride;
-  if (count > INT64_MAX) refuse("more elements than 63 bits can count");
-  if (!a.is_symbolic() && !b.is_symbolic() && !by.is_symbolic()) return static_cast<std::int64_t>(count);
+  const bool seen = !depends_on_data(a) && !depends_on_data(b) && !depends_on_data(by);
+  if (seen) {
+    const __int128 from = a.hint(), to = b.hint(), stride = by.hint();
+    const __int128 count = (to - from + (up ? stride - 1 : stride + 1)) / stride;
+    if (count > INT64_MAX) refuse("more elements than 63 bits can count");
+    if (!a.is_symbolic() && !b.is_symbolic() && !by.is_symbolic()) return static_cast<std::int64_t>(count);
+  }
   // What -2^63 steps over in one, 1 - 2^63 does, too.
-  if (by.hint() == INT64_MIN && ask(detail::compare_eq(by, INT64_MIN, c.loc), "arange: the lowest step")) by = -INT64_MAX;
+  if (seen && by.hint() == INT64_MIN && ask(detail::compare_eq(by, INT64_MIN, c.loc), "arange: the lowest step"))
+    by = -INT64_MAX;
   Int span = up ? b - a : a - b, unit = up ? by : -by;
   return is_plain(unit, 1) ? span : count_steps(span, unit);
 }

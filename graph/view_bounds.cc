@@ -12,7 +12,15 @@ namespace {
 auto hint_of(const Ints& list) {
   return [&list](int d) { return list[static_cast<std::size_t>(d)].hint(); };
 }
-std::optional<std::int64_t> last_now(const Layout& l) { return last_element(l.dim(), l.offset.hint(), hint_of(l.sizes), hint_of(l.strides)); }
+bool seen(Int i) { return !depends_on_data(i); }
+/// Does 63 bits hold the place of the last element, as far as this call's numbers say?
+bool ends_now(const Layout& l) {
+  const bool numbers = seen(l.offset) && std::all_of(l.sizes.begin(), l.sizes.end(), seen) &&
+                       std::all_of(l.strides.begin(), l.strides.end(), seen);
+  return !numbers || last_element(l.dim(), l.offset.hint(), hint_of(l.sizes), hint_of(l.strides));
+}
+/// Of what depends on data the numbers seen say nothing.
+bool below_now(Int a, Int b) { return seen(a) && seen(b) && a.hint() < b.hint(); }
 
 /// A registered view of its operand, at one call.
 struct Registered {
@@ -38,7 +46,10 @@ struct Registered {
   void by_dims(const Layout& in) const {
     Layout unit{in.sizes, Ints(in.sizes.size(), 0), 0};
     const Layout none = over(unit);
-    auto follows = [&](Int constant, Int size) { return is_plain(constant, 0) || (size.hint() <= 1 && require(detail::compare_le(size, 1, loc), "view: one element")); };
+    auto follows = [&](Int constant, Int size) {
+      return is_plain(constant, 0) ||
+             ((!seen(size) || size.hint() <= 1) && require(detail::compare_le(size, 1, loc), "view: one element"));
+    };
     bool linear = is_plain(none.offset, 0);
     for (std::size_t k = 0; k < made.sizes.size(); ++k) linear = linear && follows(none.strides[k], made.sizes[k]);
     if (!linear) return refuse(ErrorCode::InvalidArgument, "its rule makes strides that do not follow from its operand's");
@@ -50,13 +61,15 @@ struct Registered {
       steps.offset = steps.offset - none.offset;
       for (std::size_t k = 0; k < made.sizes.size(); ++k) {
         steps.strides[k] = steps.strides[k] - none.strides[k];
-        if (!(steps.strides[k].hint() >= 0 && require(detail::compare_le(0, steps.strides[k], loc), "view: steps ahead")))
+        if (!(!below_now(steps.strides[k], 0) &&
+              require(detail::compare_le(0, steps.strides[k], loc), "view: steps ahead")))
           return refuse(ErrorCode::InvalidArgument, "its rule makes the negative stride ", steps.strides[k], " along dimension ", d, " of its operand");
       }
-      if (!(steps.offset.hint() >= 0 && require(detail::compare_le(0, steps.offset, loc), "view: within its operand")))
+      if (!(!below_now(steps.offset, 0) &&
+            require(detail::compare_le(0, steps.offset, loc), "view: within its operand")))
         return refuse(ErrorCode::IndexOutOfRange, "the view begins at element ", steps.offset, " of dimension ", d);
       const Int last = last_of(steps);
-      const std::optional<std::int64_t> now = last_now(steps);
+      const bool now = ends_now(steps);
       if (!now || !require(detail::compare_lt(last, in.sizes[d], loc), "view: within its operand"))
         return refuse(ErrorCode::IndexOutOfRange, "the view reaches element ", now ? last.str() : "2^63 and more", " of dimension ", d, ", which has ", in.sizes[d]);
     }
@@ -67,8 +80,9 @@ struct Registered {
     const Int have = numel(in.sizes), want = numel(view.sizes);
     if (!same(want, have, loc, "view: as many elements as its operand")) return refuse(ErrorCode::ShapeMismatch, "the view has ", want, " elements, its operand ", have);
     const Int last = last_of(view), end = last_of(in);
-    const std::optional<std::int64_t> now = last_now(view);
-    if (!(view.offset.hint() >= in.offset.hint() && require(detail::compare_le(in.offset, view.offset, loc), "view: within its operand")))
+    const bool now = ends_now(view);
+    if (!(!below_now(view.offset, in.offset) &&
+          require(detail::compare_le(in.offset, view.offset, loc), "view: within its operand")))
       return refuse(ErrorCode::IndexOutOfRange, "the view begins at element ", view.offset, " of the storage, its operand at ", in.offset);
     if (!now || !require(detail::compare_le(last, end, loc), "view: within its operand"))
       refuse(ErrorCode::IndexOutOfRange, "the view reaches element ", now ? last.str() : "2^63 and more", " of the storage, its operand ", end);
@@ -87,7 +101,7 @@ void check_within_storage(const Layout& made, const Layout& storage, const char*
   for (Int s : made.sizes)
     if (ask(detail::compare_eq(s, 0, loc), "view: no elements")) return;
   const Int last = last_of(made), have = numel(storage.sizes);
-  const bool fits = last_now(made).has_value();
+  const bool fits = ends_now(made);
   // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/program.cc).
   if (!fits || !require(detail::compare_lt(last, have, loc), "view: within the storage"))
     fail(ErrorCode::IndexOutOfRange, op, loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);

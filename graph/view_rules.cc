@@ -178,7 +178,8 @@ Layout expand(const ViewCtx& v) {
     if (identical(s, t) || (!depends_on_data(t) && is_to_infer(t, v.c.loc))) {
       out.sizes.push_back(s);
       out.strides.push_back(stride);
-    } else if (is_plain(s, 1)) {
+    } else if (is_plain(s, 1) ||
+               (depends_on_data(t) && !depends_on_data(s) && s.hint() == 1 && require(v.eq(s, 1), "expand: size 1"))) {
       if (!require(v.le(0, t), "expand: size not negative")) mismatch();
       const bool stays = v.wanted == Strides::All && ask(v.eq(t, 1), "expand: to size 1");
       out.sizes.push_back(t);

@@ -51,14 +51,15 @@ namespace {
 /// Is it asked whether something is empty, or is of size 1? Then what is not so.
 std::optional<bool> usual_answer(const Expr* e) {
   auto small = [](const Expr* a) { return a->is_const() && (a->value() == 0 || a->value() == 1); };
+  auto is_two = [](const Expr* a) { return a->is_const() && a->value() == 2; };
   const Expr *l = e->args()[0], *r = e->args().size() > 1 ? e->args()[1] : nullptr;
   switch (e->kind()) {
     case ExprKind::Eq: case ExprKind::Ne:
       if (small(l) || small(r)) return e->kind() == ExprKind::Ne;
       return std::nullopt;
     case ExprKind::Lt: case ExprKind::Le:
-      if (small(l)) return true;
-      if (small(r)) return false;
+      if (small(l) || (e->kind() == ExprKind::Le && is_two(l))) return true;  // 1 < n is 2 <= n
+      if (small(r) || (e->kind() == ExprKind::Lt && is_two(r))) return false;
       return std::nullopt;
     default: return std::nullopt;
   }

@@ -221,7 +221,8 @@ Tensor vander(const Tensor& self, std::optional<Int> n, bool increasing, SourceL
   need_vector(self, "vander", "self", loc);
   const TensorMeta m = checked_meta(self, "vander", loc);
   const Int columns = n.value_or(m.size(0));
-  if (columns.hint() < 0) fail(ErrorCode::InvalidArgument, "vander", loc, "n must not be negative, got ", columns);
+  if (!graph::require(detail::compare_le(0, columns, loc), "vander: n"))
+    fail(ErrorCode::InvalidArgument, "vander", loc, "n must not be negative, got ", columns);
   return named("vander", [&] {
     const DType t = m.dtype == kBool ? kInt64 : m.dtype;
     const Tensor exponents = arange(0, columns, 1, {t, m.device}, loc);
@@ -399,7 +400,8 @@ Tensor msort(const Tensor& self, SourceLoc loc) {
 }
 
 Tensor randperm(Int n, const TensorOptions& options, SourceLoc loc) {
-  if (n.hint() < 0) fail(ErrorCode::InvalidArgument, "randperm", loc, "n must not be negative, got ", n);
+  if (!graph::require(detail::compare_le(0, n, loc), "randperm: n"))
+    fail(ErrorCode::InvalidArgument, "randperm", loc, "n must not be negative, got ", n);
   return named("randperm", [&] { return to(argsort(rand({n}, {kFloat64, options.device}, loc), 0, false, loc), options.dtype.value_or(kInt64), loc); });
 }
 

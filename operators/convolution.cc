@@ -82,7 +82,8 @@ void convolution_shape(graph::RuleCtx& c) {
   const Int in = input.size(1), first = weight.size(0);
   if (!graph::require(detail::compare_eq(first % groups, 0, c.loc), "convolution: groups divide the weight"))
     refuse(ErrorCode::InvalidArgument, groups, " groups do not divide the ", first, transposed ? " channels" : " results", " of an image of sizes ", sizes);
-  if (!transposed && !graph::is_plain(in, 0) && in.hint() % groups != 0) refuse(ErrorCode::InvalidArgument, groups, " groups do not divide the channels of an image of sizes ", sizes);
+  if (!transposed && !graph::is_plain(in, 0) && !graph::depends_on_data(in) && in.hint() % groups != 0)
+    refuse(ErrorCode::InvalidArgument, groups, " groups do not divide the channels of an image of sizes ", sizes);
   if (!graph::same(in, transposed ? first : weight.size(1) * groups, c.loc, "convolution: equal channels"))
     refuse(ErrorCode::ShapeMismatch, "an image of sizes ", sizes, " do not fit each other with ", groups, groups == 1 ? " group" : " groups");
   Ints made{input.size(0), transposed ? weight.size(1) * groups : first};

@@ -195,6 +195,9 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, Int dim, Sou
     if (r.dim() > 1) fail(ErrorCode::ShapeMismatch, "repeat_interleave", loc, "repeats must have one dimension, got sizes ", graph::sizes_text(r.layout.sizes));
     Tensor each = repeats;
     if (r.dim() == 0 || graph::is_plain(r.size(0), 1)) each = expand(repeats, {n}, loc);
+    else if (!graph::same(r.size(0), n, loc, "repeat_interleave: one for each slice") &&
+             graph::ask(detail::compare_eq(r.size(0), 1, loc), "repeat_interleave: one for all"))
+      each = expand(repeats, {n}, loc);
     else if (!graph::same(r.size(0), n, loc, "repeat_interleave: one for each slice"))
       fail(ErrorCode::ShapeMismatch, "repeat_interleave", loc, "repeats has ", r.size(0), " elements for ", n, " slices");
     operators::need_index("repeat_interleave", loc, r.dtype, "repeats");

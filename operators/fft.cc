@@ -402,8 +402,10 @@ struct Frames {
 };
 Frames frames_of(const TensorMeta& m, Int n_fft, std::optional<Int> hop_length, std::optional<Int> win_length, const Tensor& window, const char* op, SourceLoc loc) {
   Frames f{n_fft, hop_length ? *hop_length : n_fft / 4, {}};
-  if (n_fft.hint() < 1) fail(ErrorCode::InvalidArgument, op, loc, "n_fft must be at least 1, got ", n_fft);
-  if (f.hop.hint() < 1) fail(ErrorCode::InvalidArgument, op, loc, "hop_length must be at least 1, got ", f.hop);
+  if (!graph::require(detail::compare_le(1, n_fft, loc), "stft: n_fft"))
+    fail(ErrorCode::InvalidArgument, op, loc, "n_fft must be at least 1, got ", n_fft);
+  if (!graph::require(detail::compare_le(1, f.hop, loc), "stft: hop_length"))
+    fail(ErrorCode::InvalidArgument, op, loc, "hop_length must be at least 1, got ", f.hop);
   const Int length = win_length ? *win_length : n_fft;
   if (!graph::require(detail::compare_lt(0, length, loc), "stft: a window") || !graph::require(detail::compare_le(length, n_fft, loc), "stft: a window within n_fft"))
     fail(ErrorCode::InvalidArgument, op, loc, "win_length must lie in [1, n_fft = ", n_fft, "], got ", length);

@@ -32,9 +32,10 @@ Tensor wide(const Tensor& t, SourceLoc loc) { return t.dtype() == kFloat64 || t.
 void need_positive(double scale, const char* op, SourceLoc loc) {
   if (!(scale > 0)) fail(ErrorCode::InvalidArgument, op, loc, "scale must be above 0, got ", scale);
 }
-/// Symbolic ones count with the value that they have in the traced call.
 void need_within(Int zero_point, Int low, Int high, const char* op, SourceLoc loc) {
-  if (zero_point.hint() < low.hint() || zero_point.hint() > high.hint()) fail(ErrorCode::InvalidArgument, op, loc, "zero_point must lie in [", low, ", ", high, "], got ", zero_point);
+  if (!graph::require(detail::compare_le(low, zero_point, loc), "zero_point in range") ||
+      !graph::require(detail::compare_le(zero_point, high, loc), "zero_point in range"))
+    fail(ErrorCode::InvalidArgument, op, loc, "zero_point must lie in [", low, ", ", high, "], got ", zero_point);
 }
 
 /// t [n] along axis of m.
@@ -105,7 +106,8 @@ Tensor fake_quantize_per_tensor_affine(const Tensor& self, double scale, Int zer
   const char* op = "fake_quantize_per_tensor_affine";
   return named(op, [&] {
     operators::need_float(op, loc, checked_meta(self, op, loc).dtype), need_positive(scale, op, loc);
-    if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
+    if (!graph::require(detail::compare_le(quant_min, quant_max, loc), "quant_min to quant_max"))
+      fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     need_within(zero_point, quant_min, quant_max, op, loc);
     const Tensor x = wide(self, loc), q = rounded(x, 1 / scale, Scalar(zero_point), quant_min, quant_max, loc);
     return to(straight_through(x, mul(sub(q, Scalar(zero_point), 1, loc), scale, loc), q, mul(x, 1 / scale, loc), Scalar(zero_point), loc), self.dtype(), loc);
@@ -115,7 +117,8 @@ Tensor fake_quantize_per_channel_affine(const Tensor& self, const Tensor& scale,
   const char* op = "fake_quantize_per_channel_affine";
   return named(op, [&] {
     operators::need_float(op, loc, checked_meta(self, op, loc).dtype);
-    if (quant_min.hint() > quant_max.hint()) fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
+    if (!graph::require(detail::compare_le(quant_min, quant_max, loc), "quant_min to quant_max"))
+      fail(ErrorCode::InvalidArgument, op, loc, "quant_min ", quant_min, " is above quant_max ", quant_max);
     const TensorMeta m = checked_meta(self, op, loc);
     const Tensor x = wide(self, loc), s = to(along(scale, m, axis, "scale", op, loc), x.dtype(), loc), zero = to(along(zero_point, m, axis, "zero_point", op, loc), x.dtype(), loc);
     const Tensor by = reciprocal(s, loc), q = rounded(x, by, zero, quant_min, quant_max, loc);

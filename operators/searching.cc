@@ -240,7 +240,8 @@ Tensor bincount_within(const Tensor& self, Int size, const Tensor& weights, Sour
 
 Tensor bincount(const Tensor& self, const Tensor& weights, Int minlength, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "bincount", loc);
-  if (minlength.hint() < 0) fail(ErrorCode::InvalidArgument, "bincount", loc, "minlength must not be negative, got ", minlength);
+  if (!graph::require(detail::compare_le(0, minlength, loc), "bincount: minlength"))
+    fail(ErrorCode::InvalidArgument, "bincount", loc, "minlength must not be negative, got ", minlength);
   if (m.dim() != 1 || !is_integral(m.dtype) || graph::ask(detail::compare_eq(m.size(0), 0, loc), "of nothing")) return counted(self, minlength, weights, "bincount", loc);
   const Int most = amax(self, {}, false, loc).item(loc).to_int();
   return counted(self, Int::max(minlength, most + 1), weights, "bincount", loc);

@@ -213,8 +213,13 @@ Tensor embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& 
   return named("embedding_bag", [&] {
     const TensorMeta w = checked_meta(weight, "embedding_bag", loc), m = checked_meta(indices, "embedding_bag", loc);
     if (padding_idx && w.dim() == 2) {
-      if (padding_idx->hint() < -w.size(0).hint() || padding_idx->hint() >= w.size(0).hint()) fail(ErrorCode::IndexOutOfRange, "embedding_bag", loc, "padding_idx ", *padding_idx, " is out of range for ", w.size(0), " rows");
-      if (padding_idx->hint() < 0) padding_idx = *padding_idx + w.size(0);
+      guards::LibraryScope operators;
+      if (!graph::require(detail::compare_le(-w.size(0), *padding_idx, loc), "embedding_bag: padding_idx") ||
+          !graph::require(detail::compare_lt(*padding_idx, w.size(0), loc), "embedding_bag: padding_idx"))
+        fail(ErrorCode::IndexOutOfRange, "embedding_bag", loc, "padding_idx ", *padding_idx, " is out of range for ",
+             w.size(0), " rows");
+      if (graph::ask(detail::compare_lt(*padding_idx, 0, loc), "embedding_bag: padding_idx"))
+        padding_idx = *padding_idx + w.size(0);
     }
     if (m.dim() == 2) {
       if (offsets.defined()) fail(ErrorCode::InvalidArgument, "embedding_bag", loc, "indices of sizes ", graph::sizes_text(m.layout.sizes), " are bags themselves: no offsets");

@@ -58,6 +58,7 @@ struct CheckedCall::State {
       if (Tensor* at = a.variable->handle()) *at = a.before;
   }
   bool threw = false, caught = false;   // caught: an error that it did not let out
+  bool assumed = false;                 // what the replay takes for granted of data does not hold
   std::optional<ErrorCode> code;        // of what it threw, if that is an Error
   std::string thrown;
 
@@ -148,7 +149,8 @@ void CheckedCall::replay(Outputs& outputs) {
   try {
     run(st.s, st.frame, outputs);
   } catch (const Error& e) {
-    if (st.caught || (st.threw && st.code == e.code())) throw;
+    st.assumed = e.code() == ErrorCode::NotTraceable;
+    if (st.assumed || st.caught || (st.threw && st.code == e.code())) throw;
     if (e.code() == ErrorCode::OutOfMemory) throw;
     st.differs(std::string("it throws '") + e.what() + "' where the function " + (st.threw ? "throws '" + st.thrown + "'" : "throws nothing"), e.where());
   }
@@ -156,7 +158,8 @@ void CheckedCall::replay(Outputs& outputs) {
   if (st.threw) st.differs("the function throws '" + st.thrown + "', the replay nothing");
 }
 
-bool CheckedCall::function_catches() const { return state_->caught; }
+// Likewise where a replay cannot serve the call, because an assumption of data does not hold: the function runs again.
+bool CheckedCall::function_catches() const { return state_->caught || state_->assumed; }
 
 void CheckedCall::State::compare_results(const Leaves& found, const CallCloseness& close) {
   using Kind = Leaves::Leaf::Kind;

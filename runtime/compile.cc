@@ -190,6 +190,9 @@ class MissedCall {
   std::unique_ptr<Specialization> specialize(void (*body)(void*, Tracer&));
   /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served eagerly.
   const Specialization* publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once);
+  /// What serves this call alone: is it right for it? Else it goes, with what its trace has assigned, and the call is
+  /// served eagerly.
+  bool is_right(std::shared_ptr<const Specialization>& once);
 
  private:
   // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at the end.
@@ -478,6 +481,26 @@ const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made, 
   return stays(s);
 }
 
+// What fails in a replay is run again by the function. One that does not run twice is asked first, before anything is
+// changed: then its trace is given up, as others are. But not where running it again would be another call: what it has
+// taken out, or counted, is not put back.
+bool MissedCall::is_right(std::shared_ptr<const Specialization>& once) {
+  if (!once || once->before.empty()) return true;
+  const std::optional<std::string> wrong = wrong_of_data(*once, frame_);
+  if (!wrong) return true;
+  const Bail why = *once->unrepeatable;
+  once.reset();
+  epochs::end(epochs::mine());
+  if (why == Bail::destroys_variable || why == Bail::changes_itself)
+    bail(Bail::asks_of_data, "compile", {}, *wrong, ", and the function cannot run again: it ", bail_text(why));
+  LockedCompiled lock(c_);
+  c_.last_fallback_reason = *wrong;
+  if (log::on(log::Channel::Recompiles))
+    log::event(log::Event::not_traceable, c_.options.name, "a call was served eagerly: " + *wrong,
+               {{"kind", bail_name(Bail::asks_of_data)}, {"reason", *wrong}});
+  return false;
+}
+
 }  // namespace
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
@@ -496,7 +519,8 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   }
   std::unique_ptr<Specialization> made = miss.specialize(body);
   how = miss.how();
-  return made ? miss.publish(std::move(made), once) : nullptr;
+  const Specialization* s = made ? miss.publish(std::move(made), once) : nullptr;
+  return miss.is_right(once) ? s : nullptr;
 }
 
 WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx) {

@@ -27,6 +27,21 @@ namespace reprise::runtime {
 
 namespace {
 
+struct HashOfSizes {
+  std::size_t operator()(const Ints* sizes) const {
+    std::uint64_t h = kHashSeed;
+    for (Int s : *sizes)
+      h = hash_mix(h,
+                   s.is_symbolic() ? reinterpret_cast<std::uintptr_t>(s.expr()) : static_cast<std::uint64_t>(s.hint()));
+    return h;
+  }
+};
+struct SameSizes {
+  bool operator()(const Ints* a, const Ints* b) const {
+    return std::equal(a->begin(), a->end(), b->begin(), b->end(), [](Int x, Int y) { return identical(x, y); });
+  }
+};
+
 class Builder {
  public:
   Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats, Makers makers) : p_(p), floats_(floats) {
@@ -158,17 +173,8 @@ class Builder {
   /// would ask for recordings of their own.
   void add_size_checks(const std::vector<MadeSizes>& made) {
     const graph::Graph& g = p_.graph;
-    struct Hash {
-      std::size_t operator()(const Ints* sizes) const {
-        std::uint64_t h = kHashSeed;
-        for (Int s : *sizes) h = hash_mix(h, s.is_symbolic() ? reinterpret_cast<std::uintptr_t>(s.expr()) : static_cast<std::uint64_t>(s.hint()));
-        return h;
-      }
-    };
-    struct Same {
-      bool operator()(const Ints* a, const Ints* b) const { return std::equal(a->begin(), a->end(), b->begin(), b->end(), [](Int x, Int y) { return identical(x, y); }); }
-    };
-    std::unordered_map<const Ints*, std::int64_t, Hash, Same> known;  // sizes, and the item size that they are known to fit
+    std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes>
+        known;  // sizes, and the item size that they are known to fit
     auto check = [&](const Ints& sizes, std::int64_t item, std::string_view op) {
       if (std::none_of(sizes.begin(), sizes.end(), [](Int s) { return s.is_symbolic(); })) return;
       auto [it, is_new] = known.try_emplace(&sizes, item);
@@ -502,12 +508,19 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
 
 std::vector<MadeSizes> made_sizes(const graph::Graph& g) {
   std::vector<MadeSizes> made;
+  std::unordered_map<const Ints*, std::int64_t, HashOfSizes, SameSizes>
+      known;  // and the item size that they are counted by
+  for (const graph::InputSpec& i : g.inputs) known.try_emplace(&g.meta(i.value).layout.sizes, 1);
   for (const graph::Node& n : g.nodes) {
     const graph::OpDef& op = graph::op(n.op);
     for (graph::ValueId r : n.results) {
       const TensorMeta& m = g.meta(r);
       if (std::none_of(m.layout.sizes.begin(), m.layout.sizes.end(), [](Int s) { return s.is_symbolic(); })) continue;
-      made.push_back({m.layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(m.dtype), std::string(op.name())});
+      const std::int64_t item = op.cls == graph::OpClass::View ? 1 : item_size(m.dtype);
+      const auto [at, is_new] = known.try_emplace(&m.layout.sizes, item);
+      if (!is_new && item <= at->second) continue;
+      at->second = item;
+      made.push_back({m.layout.sizes, item, std::string(op.name())});
     }
   }
   return made;

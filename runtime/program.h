@@ -15,6 +15,7 @@
 #include "kernels/plan/lower.h"
 #include "kernels/plan/temp_plan.h"
 #include "runtime/launch_code.h"
+#include "runtime/made_sizes.h"
 
 namespace reprise::runtime {
 
@@ -207,16 +208,6 @@ struct Program {
   /// What a launch moves and computes in a call with these values.
   kernels::Work work_of(std::uint32_t launch, SlotValues slots) const;
 };
-
-/// The sizes of a value that the function makes, called eagerly. They are counted at each new size, also where no
-/// launch makes the value any more.
-struct MadeSizes {
-  Ints sizes;
-  std::int64_t item_size;
-  std::string op;
-};
-/// Of a graph before passes: all that depend on the call's numbers.
-std::vector<MadeSizes> made_sizes(const graph::Graph&);
 
 /// Lowers a graph behind its passes for the device of its tensors; may still add guards to its environment. Throws what lowering throws.
 kernels::Lowered lower_graph(graph::Graph&, kernels::Mode);

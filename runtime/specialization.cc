@@ -252,8 +252,6 @@ std::unique_ptr<Specialization> build(TracedCall call) {
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
-    std::vector<runtime::MadeSizes> made;
-    if (traced.data.empty()) made = runtime::made_sizes(traced.graph);
     try {
       runtime::RecipePlace place(call.name, traced, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
@@ -284,8 +282,9 @@ std::unique_ptr<Specialization> build(TracedCall call) {
       patterns = std::move(recipe->patterns);
       const InPhase phase(Phase::Lower);
       if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
-      built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered), recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
-                                     traced.uses_random, traced.random_count, call.makers, made);
+      built = runtime::build_guarded(std::move(recipe->graph), std::move(recipe->lowered),
+                                     recipe->kept ? &*recipe->kept : nullptr, traced.int_results, traced.floats,
+                                     traced.uses_random, traced.random_count, call.makers, traced.sizes);
       place.keep(built->guards.kept());
     } catch (const Error& e) {
       if (!is_complaint(e.code())) throw;
@@ -400,18 +399,57 @@ inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outpu
 }
 }  // namespace
 
-void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
-  struct Numbers {
-    std::int64_t offset = 0, count = 0;
-    ~Numbers() {
-      if (count) graph::give_back_random(offset, count);
+namespace {
+/// The numbers that a call takes from the generator: they go back unless it keeps them.
+struct Numbers {
+  std::int64_t offset = 0, count = 0;
+  ~Numbers() {
+    if (count) graph::give_back_random(offset, count);
+  }
+  void keep() { count = 0; }
+};
+
+std::int64_t random_count(const Specialization& s, const CallFrame& f) {
+  const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
+  std::vector<std::int64_t> slots(exprs.size());
+  exprs.evaluate(f.values.data(), slots.data());
+  return s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count]
+                          : slots.back();  // the only one that was added
+}
+
+/// While it lives, the numbers of the stages may stand behind a call's values.
+struct StageValues {
+  CallFrame& frame;
+  const std::size_t before = frame.values.size();
+  ~StageValues() { frame.values.resize(before); }
+};
+}  // namespace
+
+std::optional<std::string> wrong_of_data(const Specialization& s, CallFrame& f) {
+  Numbers numbers;
+  try {
+    if (s.program.uses_random) {
+      const std::int64_t count = random_count(s, f);
+      const auto [seed, offset] = graph::take_random(count);
+      numbers.offset = offset, numbers.count = count;
+      f.values[kSeedValue] = seed, f.values[kOffsetValue] = offset;
     }
-  } numbers;
+    if (any_discarded.load(std::memory_order_relaxed)) return std::nullopt;  // that is an error
+    const StageValues values{f};
+    runtime::make_room(s.before, f.values);
+    std::vector<Tensor> made;
+    std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
+    runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::NotTraceable) return e.message();
+  }
+  return std::nullopt;
+}
+
+void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
+  Numbers numbers;
   if (s.program.uses_random) {
-    const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
-    std::vector<std::int64_t> slots(exprs.size());
-    exprs.evaluate(f.values.data(), slots.data());
-    const std::int64_t count = s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count] : slots.back();  // the only one that was added
+    const std::int64_t count = random_count(s, f);
     const auto [seed, offset] = graph::random_by_log([&]() -> std::pair<Int, Int> {
       const auto [its_seed, its_offset] = graph::take_random(count);
       numbers.offset = its_offset, numbers.count = count;
@@ -434,11 +472,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
       replay_last(s, f, f.tensors.data(), outputs, copied);
     });
   } else {
-    struct Values {
-      CallFrame& frame;
-      const std::size_t before = frame.values.size();
-      ~Values() { frame.values.resize(before); }
-    } values{f};
+    const StageValues values{f};
     replay_checked(s, f, outputs, [&] {
       std::optional<runtime::Folding::Added> folded;
       if (folds) folded.emplace(*s.folding, f);
@@ -446,7 +480,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     });
     if (views) view_numbers = s.views->numbers(f.values.data());
   }
-  numbers.count = 0;  // they are used
+  numbers.keep();  // they are used
   if (s.gradients || views) [[unlikely]] {
     if (views && s.before.empty()) view_numbers = s.views->numbers(f.values.data());
     const std::vector<Tensor> bases = views ? s.views->bases(f, outputs, view_numbers) : std::vector<Tensor>();

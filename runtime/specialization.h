@@ -174,6 +174,11 @@ void fill_kept(const Specialization&, Outputs&);
 /// nothing fails here.
 void assign_variables(const Specialization&, const Outputs&, std::vector<Tensor>& values) noexcept;
 
+/// Of one with stages: runs these, and says which assumption of data does not hold in this call; none if all do, or if
+/// a kernel fails, which who runs it will hear. Nothing is changed: neither an argument nor the generator, and the
+/// frame is as before.
+std::optional<std::string> wrong_of_data(const Specialization&, CallFrame&);
+
 /// Runs it on a frame that admits() has accepted.
 void run_specialization(const Specialization&, CallFrame&, Outputs&);
 

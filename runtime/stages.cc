@@ -34,6 +34,8 @@ using graph::ValueId;
 
 namespace {
 
+constexpr std::uint32_t kUnread = UINT32_MAX;  // of a number: no stage gives it
+
 /// Which stage the numbers in an expression are known after, by number of symbol; 0: there are none.
 class Needs {
  public:
@@ -50,6 +52,15 @@ class Needs {
     return stage;
   }
   std::uint32_t of(Int i) const { return i.is_symbolic() ? of(i.expr()) : 0; }
+  /// The same of all; none if there is a number among them that nobody reads.
+  std::optional<std::uint32_t> of_read(const Ints& all) const {
+    std::uint32_t stage = 0;
+    for (Int i : all) {
+      if (i.is_symbolic() && mentions_unread(i.expr())) return std::nullopt;
+      stage = std::max(stage, of(i));
+    }
+    return stage;
+  }
   std::uint32_t of(const Layout& l) const {
     std::uint32_t stage = of(l.offset);
     for (Int i : l.sizes) stage = std::max(stage, of(i));
@@ -72,6 +83,11 @@ class Needs {
   }
 
  private:
+  bool mentions_unread(const guards::Expr* e) const {
+    if (!env_.of_data(e)) return false;
+    if (e->kind() == guards::ExprKind::Symbol) return known_after_[of_.at(e->symbol())] == kUnread;
+    return std::any_of(e->args().begin(), e->args().end(), [&](const guards::Expr* a) { return mentions_unread(a); });
+  }
   const guards::ShapeEnv& env_;
   const std::vector<std::uint32_t>& known_after_;
   std::unordered_map<std::uint32_t, std::size_t> of_;
@@ -79,7 +95,13 @@ class Needs {
 
 class Cut {
  public:
-  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed) : g_(std::move(g)), data_(data), assumed_(assumed), known_after_(data.size(), kUnread), read_back_(operators::read_back_op()) {}
+  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
+      : g_(std::move(g)),
+        data_(data),
+        assumed_(assumed),
+        named_(named),
+        known_after_(data.size(), kUnread),
+        read_back_(operators::read_back_op()) {}
 
   /// `also`: what else depends on numbers than the graph.
   CutGraphs run(const std::vector<Int>& also) {
@@ -125,7 +147,9 @@ class Cut {
   /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
   /// behind the stage that asks it; not so what has no numbers in it and cannot fail: if the assumption turns out wrong, nobody sees its results.
   void find_stages() {
-    for (std::vector<std::uint32_t> before; before.empty() || before != known_after_;) {
+    std::size_t rounds = 0;  // each settles one number at least
+    for (std::vector<std::uint32_t> before; before.empty() || before != known_after_; ++rounds) {
+      REPRISE_CHECK(rounds <= data_.size() + 1, "a number of data is computed of itself");
       before = known_after_;
       find_stages_once();
     }
@@ -144,6 +168,10 @@ class Cut {
       std::uint32_t stage = of_args;
       const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
       if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
+      // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places
+      // that hold none.
+      if (const auto its = named_.find(n.info.sequence); its != named_.end() && can_fail(n))
+        for (Int i : its->second) stage = std::max(stage, needs.of(i));
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
@@ -151,9 +179,10 @@ class Cut {
     }
   }
 
+  bool can_fail(const Node& n) const { return !is_read(n) && graph::effects_of(n).any(); }
   bool relies_on_numbers(const Node& n) const {
     if (is_read(n)) return false;
-    if (graph::effects_of(n).any()) return true;
+    if (can_fail(n)) return true;
     auto of_data = [](const Ints& l) { return std::any_of(l.begin(), l.end(), graph::depends_on_data); };
     bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
     for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
@@ -254,10 +283,11 @@ class Cut {
     return out;
   }
 
-  static constexpr std::uint32_t kNowhere = UINT32_MAX, kUnread = UINT32_MAX;
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
   Graph g_;
   const std::vector<DataNumber>& data_;
   const Assumed& assumed_;
+  const Named& named_;
   std::vector<std::uint32_t> known_after_, earliest_, computed_in_;  // by number, by node, by node
   std::vector<bool> crosses_;                                        // by value
   std::vector<ValueId> made_;                                        // what stages so far give, in order
@@ -267,14 +297,17 @@ class Cut {
 
 }  // namespace
 
-CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also) { return Cut(std::move(g), data, assumed).run(also); }
+CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed,
+                          const std::vector<Int>& also, const Named& named) {
+  return Cut(std::move(g), data, assumed, named).run(also);
+}
 
 namespace {
 
 /// `needed_by`: by number. `optimized`: what may be written in place is.
 std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also, std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers, bool optimized) {
   const std::shared_ptr<guards::ShapeEnv> env = g.env;
-  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also);
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
@@ -297,6 +330,9 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
   }
   // Lowering assumes, too.
   const Needs needs(*env, t.data, cut.known_after);
+  for (const MadeSizes& m : t.sizes)
+    if (const std::optional<std::uint32_t> known = needs.of_read(m.sizes); known && *known > 0)
+      before[*known - 1]->made.add_size_check(m.sizes, m.item_size, m.op);
   for (const guards::ShapeEnv::Assumption& a : env->assumed()) {
     const std::uint32_t known = needs.of(a.condition);
     if (known == 0) continue;  // of what nobody reads
@@ -379,7 +415,11 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
     std::vector<std::int64_t> slots(stage->assumed.size());
     stage->assumed.evaluate(values, slots.data());
     for (const auto& [slot, text] : stage->conditions)
-      if (!slots[slot]) bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text, ", which the compiled function takes for granted of what depends on data");
+      if (!slots[slot])
+        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text,
+             ", which the compiled function takes for granted of what depends on data");
+    slots.resize(stage->made.size());
+    stage->made.evaluate(values, slots.data());
   }
 }
 

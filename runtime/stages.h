@@ -32,6 +32,7 @@ struct Stage {
   /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of their values.
   guards::ExprProgram assumed;
   std::vector<std::pair<std::uint32_t, std::string>> conditions;
+  guards::ExprProgram made;  ///< asked behind those: the sizes that are then known of what the function makes
   mutable RecordingCache recordings;
 };
 using Stages = std::vector<std::unique_ptr<Stage>>;
@@ -50,7 +51,10 @@ struct CutGraphs {
 };
 /// Of a graph behind the pipeline; `data` are its numbers, `assumed` as Traced has it; `also`: what else depends on numbers. Throws Bailed for what cannot be put in order.
 using Assumed = std::vector<std::pair<std::int32_t, const guards::Expr*>>;
-CutGraphs cut_into_stages(graph::Graph, const std::vector<detail::DataNumber>& data, const Assumed& assumed, const std::vector<Int>& also);
+/// `named` as Traced has it: what can fail runs behind the numbers that it named when it was traced.
+using Named = std::unordered_map<std::int32_t, Ints>;
+CutGraphs cut_into_stages(graph::Graph, const std::vector<detail::DataNumber>& data, const Assumed& assumed,
+                          const std::vector<Int>& also, const Named& named = {});
 
 /// What a trace's program is: stages before the last (none where it needs no number of data), and the last with the guards of all.
 struct StagedProgram {

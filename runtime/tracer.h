@@ -18,6 +18,7 @@
 #include "reprise/compile.h"
 #include "runtime/call_frame.h"
 #include "runtime/function_bytes.h"
+#include "runtime/made_sizes.h"
 #include "runtime/variables.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
@@ -211,6 +212,10 @@ struct Traced {
   std::vector<DataNumber> data;                  ///< by the number that its read_back has
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
+  std::vector<runtime::MadeSizes> sizes;  ///< of what it makes
+  /// By call (graph::NodeInfo::sequence): expressions of numbers of data in its arguments and sizes, as they were
+  /// traced. What is assumed later may put a number of the call in their place.
+  std::unordered_map<std::int32_t, Ints> named;
   graph::Settings settings;                      ///< of the thread, that it depends on
   std::vector<graph::TapeBase> bases;            ///< by output: of aliases, what they are views of on the tape
   std::vector<graph::ViewMade> made;             ///< by tensor_results; empty: the tape was not followed
@@ -448,6 +453,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- numbers that depend on data (tracer_data.cc)
   void place_data();
   void note_assumed();
+  void note_named();
   struct Known { std::size_t first_node, number; };
   std::unordered_map<std::string, Known> data_of_;    ///< by what the tensor was computed of; the earliest node that this says something of
   std::size_t looked_for_writes_ = 0, last_write_ = 0;  ///< nodes: behind the last that writes

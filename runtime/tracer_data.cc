@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "graph/shape_rules.h"
 #include "operators/read_back.h"
 #include "runtime/tracer.h"
 #include "tensor/impl.h"
@@ -123,6 +124,23 @@ void Tracer::note_assumed() {
   const auto& all = env_->assumed();
   for (; assumptions_seen_ < all.size(); ++assumptions_seen_)
     if (const auto& a = all[assumptions_seen_]; !a.always) out_.assumed.emplace_back(calls_, a.condition);
+}
+
+void Tracer::note_named() {
+  for (const graph::Node& n : out_.graph.nodes) {
+    auto note = [&](const Int& i) {
+      if (graph::depends_on_data(i)) out_.named[n.info.sequence].push_back(i);
+    };
+    for (const NodeArg& a : n.args) {
+      if (const auto* i = std::get_if<Int>(&a)) note(*i);
+      if (const auto* s = std::get_if<Scalar>(&a)) note(s->word());
+      if (const auto* l = std::get_if<Ints>(&a)) std::for_each(l->begin(), l->end(), note);
+    }
+    for (ValueId r : n.results) {
+      const Ints& sizes = out_.graph.meta(r).layout.sizes;
+      std::for_each(sizes.begin(), sizes.end(), note);
+    }
+  }
 }
 
 void Tracer::place_data() {

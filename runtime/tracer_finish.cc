@@ -140,6 +140,8 @@ void Tracer::functionalize() {
   if (registered) run_registered_passes();
   out_.operators = out_.graph.nodes.size();
   if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
+  out_.sizes = runtime::made_sizes(out_.graph);  // of views, too, that nobody writes through
+  if (!out_.data.empty()) note_named();
   std::vector<passes::TracedInput> facts(inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     facts[i].covers_storage = covers_its_storage(*inputs_[i].concrete);

@@ -331,6 +331,157 @@ TEST(DataSizes, SizesThatMeetOthersAreReadAtTheirElements) {
   }
 }
 
+/// What a call gives, or which error: as text.
+std::string outcome(const std::function<Tensor()>& f) {
+  try {
+    const Tensor t = f();
+    return t.numel() <= 64 ? t.str() : graph::sizes_text(t.sizes());
+  } catch (const Error& e) {
+    return "throws " + std::string(error_code_name(e.code()));
+  }
+}
+using OfNumbers = std::function<Tensor(Int, Int)>;
+Stats expect_alike(const OfNumbers& program, const std::vector<std::pair<std::int64_t, std::int64_t>>& calls) {
+  auto body = [&](Tensor n, Tensor m) { return program(n.item().to_int(), m.item().to_int()); };
+  auto f = compile(body);
+  for (const auto& [n, m] : calls) {
+    const Tensor a = full({}, n, {kInt64}), b = full({}, m, {kInt64});
+    EXPECT_EQ(outcome([&] { return f(a, b); }), outcome([&] { return body(a, b); })) << n << ", " << m;
+  }
+  return f.stats();
+}
+
+// What eager execution counts is counted, also where only a size of it is wanted.
+TEST(DataSizes, NumbersNearTheirBound) {
+  constexpr std::int64_t kBig = std::int64_t{1} << 32, kMost = INT64_MAX;
+  const Tensor one = zeros({1});
+  const struct {
+    OfNumbers program;
+    std::int64_t n, m;
+  } all[] = {
+      {[&](Int n, Int m) {
+         return full({}, 1.0).expand({n, m}).numel() + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return zeros({1, 1}).expand({n, m}).size(0) + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return empty({n, m}).numel() + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return arange(n).unsqueeze(1).expand({-1, m}).numel() + one;
+       },
+       5, kMost},
+      {[&](Int n, Int m) { return (one.expand({n}).unsqueeze(1) * one.expand({m})).size(0) + one; }, kBig, kBig},
+      {[&](Int n, Int m) {
+         return pad(zeros({3}), {n, m}).size(0) + one;
+       },
+       kMost, kMost},
+      {[&](Int n, Int m) {
+         return zeros({2}).repeat({n, m}).size(0) + one;
+       },
+       kBig, kBig},
+      {[&](Int n, Int m) {
+         return cat({one.expand({n}), one.expand({m})}).size(0) + one;
+       },
+       kMost, kMost},
+      {[&](Int n, Int) {
+         return full({}, 1.0).expand({n, 1, 1}).reshape({-1});
+       },
+       kMost, 1},
+      {[&](Int n, Int m) {
+         return full({}, 1.0).expand({n, m, 1}).reshape({-1});
+       },
+       kMost, 2},
+  };
+  for (const auto& c : all) {
+    SCOPED_TRACE(&c - all);
+    const Stats s = expect_alike(c.program, {{2, 3}, {c.n, c.m}, {4, 5}});
+    EXPECT_LE(s.eager_fallbacks, 1) << s.last_fallback_reason;
+  }
+}
+
+// A number that is made up for the trace decides nothing: neither an error, nor a division.
+TEST(DataSizes, NoMadeUpNumberDecides) {
+  const Tensor x = arange(1, 7).to(kFloat32) * 0.5;
+  const OfNumbers all[] = {
+      [&](Int n, Int) { return arange(0, 10, n); },
+      [&](Int n, Int m) { return arange(n, m, 2); },
+      [&](Int n, Int) { return vander(x, n); },
+      [&](Int n, Int) { return randperm(n).sort(0).first; },
+      [&](Int n, Int) { return bincount(x.to(kInt64), {}, n); },
+      [&](Int n, Int) { return fft(x, n); },
+      [&](Int n, Int) { return rfft(x, n); },
+      [&](Int n, Int m) { return stft(x, n, m); },
+      [&](Int n, Int) { return one_hot(arange(2), n); },
+      [&](Int n, Int m) {
+        return split_with_sizes(x, {n, m})[1];
+      },
+      [&](Int n, Int) { return chunk(zeros({n}), 2)[0]; },
+      [&](Int n, Int m) {
+        return x.view({n, m}).t().reshape({m, n});
+      },
+      [&](Int n, Int) { return fake_quantize_per_tensor_affine(x, 0.5, n, 0, 4); },
+      [&](Int n, Int) {
+        return embedding_bag(ones({4, 2}), arange(4), tensor_of<std::int64_t>({0, 2}), "sum", {}, false, n);
+      },
+      [&](Int n, Int) {
+        return conv1d(ones({1, n, 6}), ones({2, 2, 2}), {}, 1, 0, 1, 2);
+      },
+  };
+  const std::function<Int(Int)> forms[] = {[](Int z) { return z - 2; }, [](Int z) { return z - 3; },
+                                           [](Int z) { return 9 - z; }};
+  for (const OfNumbers& program : all)
+    for (const auto& form : forms) {
+      SCOPED_TRACE("program " + std::to_string(&program - all) + ", form " + std::to_string(&form - forms));
+      expect_alike([&](Int n, Int m) { return program(form(n), form(m)); },
+                   {{6, 5}, {4, 4}, {3, 7}, {5, 6}, {2, 2}, {0, 3}});
+    }
+}
+
+// A number of the call is put in the place of a count that is taken to be it: rows beyond the count hold no place.
+TEST(DataSizes, RowsThatHoldNoPlaceMeetNoCheck) {
+  auto body = [](Tensor x, Tensor mask, Tensor o) {
+    const Tensor rows = x.index_select(0, nonzero(mask).select(1, 0)) * o;
+    return x.index_select(0, nonzero(rows > 0).select(1, 0) % x.size(0)).sum() + rows;
+  };
+  auto f = compile(body);
+  const Tensor x = arange(1, 6).to(kFloat32);
+  for (const auto& [set, elements] : {std::pair(3, 3), {1, 4}, {2, 2}, {1, 5}, {2, 4}}) {
+    const Tensor mask = arange(5) < set, o = arange(1, 1 + elements).to(kFloat32);
+    EXPECT_EQ(outcome([&] { return f(x, mask, o); }), outcome([&] { return body(x, mask, o); }))
+        << set << ", " << elements;
+  }
+  EXPECT_EQ(f.stats().replays, 2);
+  EXPECT_EQ(fallbacks(f.stats(), "asks_of_data"), 2) << f.stats().last_fallback_reason;  // the last call throws
+}
+
+TEST(DataSizes, OneCountForAllSlices) {
+  auto body = [](Tensor x, Tensor counts) { return repeat_interleave(x, counts, 0); };
+  for (const bool one_first : {false, true}) {
+    auto f = compile(body);
+    for (std::int64_t n : {one_first ? 1 : 4, one_first ? 4 : 1, 3, 1})
+      for (std::int64_t rows : {4, 3, 1}) {
+        const Tensor x = arange(rows), counts = arange(1, 1 + n);
+        EXPECT_EQ(outcome([&] { return f(x, counts); }), outcome([&] { return body(x, counts); })) << n << ", " << rows;
+      }
+  }
+}
+
+TEST(DataSizes, ACheckedCallWhoseAssumptionFailsIsServedEagerly) {
+  auto body = [](Tensor x, Tensor o) { return masked_select(x, x > 0) + o; };
+  auto f = compile(body, {.check = 1});
+  const Tensor x = tensor_of<float>({1, -1, 2});
+  for (std::int64_t n : {2, 1, 3, 2}) {
+    const Tensor o = arange(n).to(kFloat32);
+    EXPECT_EQ(outcome([&] { return f(x, o); }), outcome([&] { return body(x, o); })) << n;
+  }
+  EXPECT_EQ(fallbacks(f.stats(), "asks_of_data"), 1);
+}
+
 TEST(DataSizes, RefuseWhatDoesNotFit) {
   const Tensor x = zeros({4, 3});
   EXPECT_EQ(error_of([&] { x.index({zeros({3}) > 0}); }).code(), ErrorCode::ShapeMismatch);

@@ -29,7 +29,18 @@ const Row data_sizes[] = {
                                                           return cat({in.wide, ones({k}, a.options())}).sum() + a)
                                                     PAIRS_ROW(2, 0,
                                                               return in.wide.index({nonzero(in.flags).squeeze(1) * 0}) +
-                                                                     in.wide)};
+                                                                     in.wide)
+    // What may fail, by places whose number is taken to be another one.
+    PAIRS_ROW(2, 0, Tensor places = nonzero(in.flags).squeeze(1);
+              return arange(9, {.device = a.device()}).to(kFloat32).index_select(0, places) * in.wide)
+        PAIRS_ROW(2, 0, Tensor rows = in.wide.index_select(0, nonzero(in.flags).squeeze(1) * 0) - in.wide;
+                  return in.wide.index_select(0, nonzero(rows > c).squeeze(1)).sum() + a)
+            PAIRS_ROW(2, 0, return repeat_interleave(a, in.count, 0).sum() + a)
+    // Numbers that are less than what stands for them, and sizes that only numbers are made of.
+    PAIRS_ROW(2, 0, Int k = in.count.item().to_int(); return arange(k - 3, 9, 2 - k, {.device = a.device()}) + a.sum())
+        PAIRS_ROW(2, 0, Int k = in.count.item().to_int(); return a * zeros({k, 2 * k}, a.options()).numel())
+            PAIRS_ROW(2, 0, Int k = in.count.item().to_int();
+                      return a.sum().reshape({1}).expand({2 * k + 1}).unsqueeze(1).expand({-1, 2}).sum(1) + in.wide)};
 const Wrap data_wraps[] = {
     PAIRS_WRAP(2, 0, Int k = in.count.item().to_int(); return inner(pad(a, {k, k}), b))
         PAIRS_WRAP(2, 0, Int k = in.count.item().to_int(); return inner(pad(in.y, {k, k}), in.padded))

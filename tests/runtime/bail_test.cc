@@ -75,6 +75,68 @@ TEST(Bail, EachReasonIsCountedByItsName) {
   t_scale = Tensor();
 }
 
+// Asked before anything is changed: what follows is a trace that is given up.
+TEST(Bail, AFunctionThatRunsOnceIsAskedWhatDataDecides) {
+  std::optional<Tensor> kept;
+  t_scale = ones({});
+  const std::function<Tensor(Tensor, Tensor)> again[] = {
+      [](Tensor x, Tensor o) { return (masked_select(x, x > 0) + o) * t_scale; },
+      [&](Tensor x, Tensor o) { return *(kept = masked_select(x, x > 0) + o); },
+  };
+  const Tensor x = tensor_of<float>({1, -1, -2, -2}), three = ones({3});
+  for (const auto& body : again) {
+    auto f = compile(body);
+    kept.reset();
+    EXPECT_TRUE(equal(f(x, three), body(x, three)));
+    EXPECT_NE(f.stats().last_fallback_reason.find("does not hold that"), std::string::npos)
+        << f.stats().last_fallback_reason;
+    EXPECT_EQ(f.stats().eager_fallbacks, 1);
+    Error e = [&] {
+      try {
+        compile(body)(x.abs().slice(0, 0, 2), three);
+      } catch (const Error& error) {
+        return error;
+      }
+      return Error(ErrorCode::Internal, "", "no error");
+    }();
+    EXPECT_EQ(e.code(), ErrorCode::ShapeMismatch) << e.what();  // eager execution's
+  }
+  t_scale = Tensor();
+  // To run these again would be another call.
+  std::vector<Tensor> queue{three, three, three};
+  auto takes = compile([&](Tensor t) {
+    const Tensor last = queue.back();
+    queue.pop_back();
+    return masked_select(t, t > 0) + last;
+  });
+  auto counts = compile([n = 0](Tensor t, Tensor o) mutable { return (masked_select(t, t > 0) + o) * ++n; });
+  auto message = [](auto call) -> std::string {
+    try {
+      call();
+      return "no error";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  EXPECT_NE(message([&] { takes(x); }).find("cannot run again: it destroys"), std::string::npos);
+  EXPECT_EQ(queue.size(), 2u);
+  EXPECT_NE(message([&] { counts(x, three); }).find("cannot run again: it changes a value"), std::string::npos);
+}
+
+// What the tape keeps of a tensor that goes is no variable that the function destroys.
+TEST(Bail, TensorsOnTheTapeGoWithTheFunctionsOwn) {
+  auto f = compile([](Tensor x, Tensor k) {
+    const Tensor wide = pad(x, {k.item().to_int(), 0});
+    return (wide * 2).sum() + pad(x * x, {1, 1}).sum();
+  });
+  for (int i = 0; i < 3; ++i) {
+    const Tensor leaf = ones({3}).requires_grad_(), x = (leaf * 1.5).view({3});
+    f(x, full({}, 2, {kInt64})).backward();
+    EXPECT_TRUE(leaf.grad().defined());
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
 TEST(Bail, ReasonsAreTold) {
   auto f = compile([](Tensor t) { return t * t.sum().item<float>(); });
   f(ones({2})), f(ones({2}));

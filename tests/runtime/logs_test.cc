@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "log_lines.h"
+#include "reprise/library.h"
 #include "reprise/reprise.h"
 
 namespace reprise {
@@ -47,6 +49,38 @@ TEST(Logs, EveryLineKeepsTheSchema) {
   }
   for (const char* event : {"traced", "guard", "functionalized", "optimized", "pass", "launches", "kept_apart", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
     EXPECT_TRUE(seen.contains(event)) << event;
+}
+
+// Where only the replay throws, the function serves the call, and a line says which reason that has.
+TEST(Logs, TellWhatOnlyAReplayThrows) {
+  static bool fails = false;
+  static const Library library("logs_test");
+  static const Operator op =
+      library.define({.schema = "fails_once(Tensor x) -> Tensor",
+                      .shape = [](ShapeCall& c) { c.result(c.dtype(0), {c.size(0, 0)}); },
+                      .cpu =
+                          [](const KernelCall& k) {
+                            if (std::exchange(fails, false)) return k.fail(ErrorCode::InvalidArgument, "not this time");
+                            std::copy_n(k.tensor(0).as<float>(), k.tensor(0).sizes[0], k.result(0).as<float>());
+                          },
+                      .may_fail = true});
+  auto f = compile([](Tensor x) { return op(x)[0] * 2; }, {.name = "unlucky"});
+  f(ones({3}));
+  testing::LogLines log;
+  fails = true;
+  EXPECT_EQ(f(ones({3})).sum().item<float>(), 6);
+  std::vector<json> told;
+  for (const std::string& line : log.lines())
+    if (json j = json::parse(line); j["event"] == "not_traceable") told.push_back(std::move(j));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0]["kind"], "replay_throws");
+  EXPECT_EQ(told[0]["function"], "unlucky");
+  EXPECT_EQ(told[0]["reason"].get<std::string>().find("only the replay throws: logs_test::fails_once: not this time"),
+            0u)
+      << told[0];
+  f(ones({3}));
+  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+  EXPECT_EQ(f.stats().fallbacks[0].reason, std::string("replay_throws"));
 }
 
 // A decode loop: the position grows, and the batch is another at every step. Each compilation but the first is for a guard that is told, and no
