@@ -67,6 +67,7 @@ void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
 void Tensor::retain_grad(SourceLoc loc) const {
   State& s = checked_state(*this, "retain_grad", loc);
   if (is_leaf() || s.retained_by) return;
+  if (current_trace && (!impl_->trace || s.from_outside)) bail(Bail::changes_tape, "retain_grad", loc);
   autograd::TraceTape::note_recorded();
   autograd::edge_of(*this);  // its place now
   s.retain_gradient();
@@ -91,6 +92,7 @@ GradHook Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Source
     return {s.hooks, s.hooks->add({0, 0, std::move(hook), {}, {}})};
   }
   autograd::Edge e = autograd::edge_of(*this);
+  autograd::check_hooked_in_trace(*e.node, "register_hook", loc);
   autograd::HookList& list = e.node->hook_list();
   return {list.weak_from_this(), list.add({0, e.result, std::move(hook), {}, {}})};
 }

@@ -39,6 +39,19 @@ void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, b
   }
 }
 
+Edge place_by_base(const State& s) {
+  const ViewOf& v = *s.view;
+  Edge at = edge_of(v.base);
+  for (std::size_t i = 0; at && i < v.steps.size(); ++i) {
+    auto node = std::make_shared<OpNode>(v.steps[i]);
+    node->next = {std::move(at)};
+    node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0])
+                                            : meta_of_result(Tensor::share(s.self))};
+    at = {std::move(node), 0};
+  }
+  return at;
+}
+
 void bring_up_to_date(const State& s) {
   ViewOf& v = *s.view;
   if (v.made == ViewMade::InFunction) return;
@@ -47,14 +60,8 @@ void bring_up_to_date(const State& s) {
   const Aside aside;
   if (TraceTape* trace = TraceTape::current()) trace->note(Tensor::share(s.self));
   v.version = now;
-  Edge at = edge_of(v.base);
+  Edge at = place_by_base(s);
   if (!at) return;  // nothing to go on to: what was written wants no gradient
-  for (std::size_t i = 0; i < v.steps.size(); ++i) {
-    auto node = std::make_shared<OpNode>(v.steps[i]);
-    node->next = {std::move(at)};
-    node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0]) : meta_of_result(Tensor::share(s.self))};
-    at = {std::move(node), 0};
-  }
   const Edge before = std::exchange(s.made_by, std::move(at));
   const_cast<State&>(s).move_retained(before);
 }

@@ -11,7 +11,6 @@ const Known* known_kind(const std::string& program, const std::string& differenc
       {"a backward keeps other tensors than eager execution", {}, "was written since"},
       {"version() counts the writes of a branch of cond that is not taken", {"cond("}, "only compiled counts a write"},
       {"a tensor in a variable is another handle of the same memory", {"var."}, "is the same tensor as"},
-      {"a hook of a view that a call writes runs, where eager execution goes past it", {"register_hook"}, "gradient of"},
       {"an error leaves what requires_grad_() did", {"requires_grad_()"}, "wants a gradient"},
       {"set_ of a tensor on the tape is refused by eager execution alone", {".set_("}, "set_: of a tensor on the tape"},
       {"an assumption of data fails in a function that cannot run again", {"item().to_int()"}, "it does not hold that"},
