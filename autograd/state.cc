@@ -3,6 +3,7 @@
 #include <array>
 
 #include "autograd/tape.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "autograd/views.h"
 #include "base/bail.h"
@@ -20,8 +21,14 @@ std::mutex& leaf_mutex(const TensorImpl* leaf) {
 }
 }  // namespace
 
+// What it holds are handles of the tape's: it is not the function that is traced that destroys them.
 State::~State() {
+  const bool traced = current_trace && Aside::function_runs;
+  const bool before = traced && Aside::function_runs(false);
   if (made_by.node) let_go(std::move(made_by.node));
+  view.reset(), kept.reset(), hooks.reset();
+  grad = Tensor();
+  if (traced) Aside::function_runs(before);
 }
 
 bool State::requires_grad() const {
@@ -101,6 +108,8 @@ bool is_leaf(const Tensor& t) {
 }
 
 void set_made_by(const Tensor& t, const std::shared_ptr<Node>& node, std::uint32_t result) {
+  // What an operator has just made goes with the function that has called it.
+  if (state_of(t) || t.impl()->refs.load() > 1) TapeUndo::note(t);
   State& s = make_state(t);
   if (TraceTape* trace = TraceTape::current()) {
     trace->note(t);
@@ -137,6 +146,7 @@ void AccumulateGrad::add(Tensor gradient, bool create_graph) {
       s.grad.add_(gradient);
       return;
     }
+    TapeUndo::note(leaf);
     Tensor sum = before.defined() ? before + gradient : own || create_graph ? gradient : gradient.clone();
     std::lock_guard lock(leaf_mutex(s.self));
     if (s.grad.impl() != before.impl()) continue;

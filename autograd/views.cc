@@ -3,6 +3,7 @@
 #include "autograd/op_node.h"
 #include "autograd/shadow.h"
 #include "autograd/tape.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "base/errors.h"
 #include "graph/view_column.h"
@@ -58,6 +59,7 @@ void bring_up_to_date(const State& s) {
   const std::uint64_t now = version_of(*s.self);
   if (v.version == now) return;
   const Aside aside;
+  TapeUndo::note(Tensor::share(s.self));
   if (TraceTape* trace = TraceTape::current()) trace->note(Tensor::share(s.self));
   v.version = now;
   Edge at = place_by_base(s);
@@ -200,6 +202,8 @@ void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint
   REPRISE_CHECK(!node->next.empty());
   auto made = std::make_shared<CopySlices>(base, s.view->steps, node, result);
   set_made_by(base, made, 0);
+  TapeUndo::note(self);
+  if (TraceTape* trace = TraceTape::current()) trace->note(self);
   s.view->version = ~std::uint64_t{0};
   bring_up_to_date(s);
 }

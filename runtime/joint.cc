@@ -402,7 +402,11 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
 }
 
 std::string explain_backward(const Gradients& g, Detail detail) {
-  std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " + std::to_string(std::count_if(g.joint.inputs.begin(), g.joint.inputs.end(), [](const Joint::Input& i) { return !i.by_base; })) + " inputs; saved for backward: " + std::to_string(g.saved.size()) + " tensors (" +
+  const auto inputs =
+      std::count_if(g.joint.inputs.begin(), g.joint.inputs.end(), [](const auto& i) { return !i.by_base; });
+  std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " +
+                  std::to_string(inputs) + " inputs; saved for backward: " + std::to_string(g.saved.size()) +
+                  " tensors (" +
                   std::to_string(g.own) + " of their own, " + std::to_string(g.bytes_saved) + " bytes at the traced sizes; all that backward reads takes " + std::to_string(g.bytes_of_all) + "), " +
                   std::to_string(g.numbers) + " sizes and numbers\n";
   if (g.backward) s += g.backward->explain(detail);

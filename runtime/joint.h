@@ -22,8 +22,9 @@ struct Specialization;
 // the differentiable results to the inputs: the traced graph is a joint one (Note [Joint graphs]). Guards that the derivative's rules ask are guards of the call. Functionalized, it is cut
 // (cut_gradients): the forward is compiled as any function, with saved values as further results behind the user's; the backward is a compiled function of its own, of saved tensors,
 // tangents and the integers that it computes with. A replay's results then stand on the caller's tape as those of one node (BackwardNode), which calls it.
-// An argument that is a view on the caller's tape is one of a tensor that stands for its base (follow_argument): eagerly, what is written has the base's old
-// place behind it, not the view's, whose hooks are gone by. Such an argument may have two gradients, one for each place.
+// An argument that is a view on the caller's tape is one of a tensor that stands for its base (follow_argument):
+// eagerly, what is written has the base's old place behind it, not the view's, whose hooks do not run. Such an argument
+// may have two gradients, one for each place.
 // Derivatives of such derivatives are not on the tape: asking for them (create_graph) is an error that says so.
 
 /// What of a joint trace is on the tape.
