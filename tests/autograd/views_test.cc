@@ -393,7 +393,6 @@ TEST(ViewsOnTheTape, ThatACallReshapes) {
   const Case cases[] = {
       {"set_", [](const Tensor& x, const Tensor& y) { x.set_(y); }},
       {"transpose_", [](const Tensor& x, const Tensor&) { x.transpose_(0, 1); }},
-      {"as_strided_", [](const Tensor& x, const Tensor&) { x.as_strided_({3, 2}, {1, 3}); }},
       {"written, transpose_", [](const Tensor& x, const Tensor&) { x.mul_(3).transpose_(0, 1); }},
       {"unsqueeze_ of another", [](const Tensor& x, const Tensor& y) { x.mul_(3), y.unsqueeze_(0); }},
   };
