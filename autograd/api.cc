@@ -54,12 +54,14 @@ std::vector<GradNode> GradNode::next() const {
 }
 GradHook GradNode::register_prehook(std::function<void(std::vector<Tensor>&)> hook) const {
   if (!node_) fail(ErrorCode::InvalidArgument, "register_prehook", {}, "there is no node: a leaf has none");
+  autograd::check_hooked_in_trace(*node_, "register_prehook", {});
   autograd::TraceTape::note_recorded();
   autograd::HookList& list = node_->hook_list();
   return {list.weak_from_this(), list.add({0, 0, {}, std::move(hook), {}})};
 }
 GradHook GradNode::register_hook(std::function<void(std::vector<Tensor>&, const std::vector<Tensor>&)> hook) const {
   if (!node_) fail(ErrorCode::InvalidArgument, "register_hook", {}, "there is no node: a leaf has none");
+  autograd::check_hooked_in_trace(*node_, "register_hook", {});
   autograd::TraceTape::note_recorded();
   autograd::HookList& list = node_->hook_list();
   return {list.weak_from_this(), list.add({0, 0, {}, {}, std::move(hook)})};

@@ -134,7 +134,14 @@ class Run {
         run_before_hooks(n, grads);
       }
       const std::vector<Tensor> taken = n.hooks ? grads : std::vector<Tensor>();
-      given = apply(n, std::move(grads), course_.used_of(n));
+      // apply() ends them where handles are not followed, so that they are to begin there.
+      std::vector<Tensor> own;
+      {
+        const Aside aside;
+        own = grads;
+      }
+      grads.clear();
+      given = apply(n, std::move(own), course_.used_of(n));
       const Aside aside;
       run_hooks_behind(n, given, taken);
     }

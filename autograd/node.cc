@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "autograd/tape_undo.h"
 #include "graph/call_numbers.h"
 #include "tensor/impl.h"
 
@@ -53,6 +54,7 @@ std::uint64_t HookList::add(Hook hook) {
   hook.id = next_++;
   const auto at =
       hook.last ? hooks_.end() : std::find_if(hooks_.begin(), hooks_.end(), [](const Hook& h) { return h.last; });
+  TapeUndo::note_hook(*this, hook.id);
   return hooks_.insert(at, std::move(hook))->id;
 }
 void HookList::remove(std::uint64_t id) {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "autograd/tape.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "autograd/views.h"
 #include "base/bail.h"
@@ -23,10 +24,9 @@ std::mutex& leaf_mutex(const TensorImpl* leaf) {
 // What the tape keeps of a tensor is none of the handles of the function that lets the tensor go.
 State::~State() {
   const Aside aside;
-  view.reset();
-  grad = Tensor();
-  kept.reset();
   if (made_by.node) let_go(std::move(made_by.node));
+  view.reset(), kept.reset(), hooks.reset();
+  grad = Tensor();
 }
 
 bool State::requires_grad() const {
@@ -106,6 +106,8 @@ bool is_leaf(const Tensor& t) {
 }
 
 void set_made_by(const Tensor& t, const std::shared_ptr<Node>& node, std::uint32_t result) {
+  // What an operator has just made goes with the function that has called it.
+  if (state_of(t) || t.impl()->refs.load() > 1) TapeUndo::note(t);
   State& s = make_state(t);
   if (TraceTape* trace = TraceTape::current()) {
     trace->note(t);
@@ -142,6 +144,7 @@ void AccumulateGrad::add(Tensor gradient, bool create_graph) {
       s.grad.add_(gradient);
       return;
     }
+    TapeUndo::note(leaf);
     Tensor sum = before.defined() ? before + gradient : own || create_graph ? gradient : gradient.clone();
     std::lock_guard lock(leaf_mutex(s.self));
     if (s.grad.impl() != before.impl()) continue;

@@ -9,6 +9,7 @@
 
 #include "autograd/op_node.h"
 #include "autograd/state.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "autograd/views.h"
 #include "base/bail.h"
@@ -134,6 +135,7 @@ class Tape final : public graph::Interpreter {
     const std::string name = std::string(c.op.name()) + "_";
     const bool takes_memory = graph::view_facts_of(c.op.id).of == graph::ViewOf::Source;
     if (!wanted && (takes_memory || graph::is_view_of_storage(c.op.id))) {
+      TapeUndo::note(self);
       graph::forward_metadata(c);
       if (TraceTape* trace = TraceTape::current()) trace->note(self);
       State& now = *state_of(self);
@@ -151,6 +153,7 @@ class Tape final : public graph::Interpreter {
       const Aside aside;
       call = std::make_shared<const Call>(OpCall{c.op, c.args, false, c.loc});
       before = edge_of(self);
+      TapeUndo::note(self);
     }
     graph::forward_metadata(c);
     const Aside aside;

@@ -1,6 +1,7 @@
 // Methods of Tensor that ask the tape.
 #include "autograd/state.h"
 #include "autograd/tape.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "base/bail.h"
 #include "base/errors.h"
@@ -29,6 +30,7 @@ Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
   if (on && !autograd::is_differentiable(t.dtype)) fail(ErrorCode::DTypeMismatch, "requires_grad_", loc, "a tensor of ", t.dtype, " has no gradient: floats have");
   if (!on && !is_leaf()) fail(ErrorCode::InvalidArgument, "requires_grad_", loc, "an operator made the tensor: detach() gives one that wants no gradient");
   if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::changes_tape, "requires_grad_", loc);
+  autograd::TapeUndo::note(*this);
   autograd::make_state(*this).wants = on;
   autograd::TraceTape::note_recorded();
   t.structure_word.store(0, std::memory_order_relaxed);
@@ -51,6 +53,7 @@ void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "set_grad", loc);
   if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::adds_to_grad, "set_grad", loc);
   autograd::TraceTape::note_recorded();
+  autograd::TapeUndo::note(*this);
   if (!g.defined()) {
     if (State* s = state_of(*this)) s->grad = Tensor(), s->kept.reset();
     return;
@@ -67,8 +70,10 @@ void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
 void Tensor::retain_grad(SourceLoc loc) const {
   State& s = checked_state(*this, "retain_grad", loc);
   if (is_leaf() || s.retained_by) return;
+  if (current_trace && (!impl_->trace || s.from_outside)) bail(Bail::changes_tape, "retain_grad", loc);
   autograd::TraceTape::note_recorded();
   autograd::edge_of(*this);  // its place now
+  autograd::TapeUndo::note(*this);
   s.retain_gradient();
 }
 
@@ -87,10 +92,12 @@ GradHook Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Source
   autograd::TraceTape::note_recorded();
   if (is_leaf()) {
     if (current_trace && (!impl_->trace || s.from_outside)) bail(Bail::changes_tape, "register_hook", loc);
+    autograd::TapeUndo::note(*this);
     if (!s.hooks) s.hooks = std::make_shared<autograd::HookList>();
     return {s.hooks, s.hooks->add({0, 0, std::move(hook), {}, {}})};
   }
   autograd::Edge e = autograd::edge_of(*this);
+  autograd::check_hooked_in_trace(*e.node, "register_hook", loc);
   autograd::HookList& list = e.node->hook_list();
   return {list.weak_from_this(), list.add({0, e.result, std::move(hook), {}, {}})};
 }
@@ -102,6 +109,7 @@ Tensor Tensor::detach_(SourceLoc loc) const {
   if (s->view) fail(ErrorCode::InvalidArgument, "detach_", loc, "of a view: what is written through it would be lost to its base; detach() gives a tensor of its own");
   if (current_trace && (!t.trace || s->from_outside)) bail(Bail::changes_tape, "detach_", loc);
   autograd::TraceTape::note_recorded();
+  autograd::TapeUndo::note(*this);
   s->wants = false;
   autograd::Edge before = std::exchange(s->made_by, {});
   if (before.node) autograd::let_go(std::move(before.node));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/views.h"
+#include "base/bail.h"
 
 namespace reprise::autograd {
 
@@ -32,9 +33,14 @@ void TraceTape::end() {
   changed_.clear(), before_.clear(), inputs_.clear();
 }
 
-const Edge* TraceTape::input_edge(std::uint32_t input) const {
+const TraceTape::Input* TraceTape::input(std::uint32_t number) const {
   for (const Input& i : inputs_)
-    if (i.input == input) return &i.edge;
+    if (i.input == number) return &i;
+  return nullptr;
+}
+const TensorImpl* TraceTape::argument_on(const TensorImpl* base) const {
+  for (const Input& i : inputs_)
+    if (i.base.impl() == base) return i.traced.impl();
   return nullptr;
 }
 Edge TraceTape::edge_before(const Tensor& t) const {
@@ -55,6 +61,11 @@ void TraceTape::note(const Tensor& t) {
   const State* s = state_of(t);
   changed_.push_back(t);
   before_.push_back(s ? Before{true, s->wants, s->made_by, s->view ? s->view->version : 0} : Before{false, false, {}, 0});
+}
+
+void check_hooked_in_trace(const Node& n, const char* op, SourceLoc loc) {
+  if (current_trace && (n.in_trace != current_trace || dynamic_cast<const AccumulateGrad*>(&n)))
+    bail(Bail::changes_tape, op, loc);
 }
 
 bool (*Aside::function_runs)(bool) noexcept = nullptr;

@@ -21,9 +21,18 @@ class TraceTape {
   /// Real tensors whose place has been changed since, in the order of the first change.
   const std::vector<Tensor>& changed() const { return changed_; }
 
-  /// An argument that wants a gradient, and where it begins.
-  void add_input(std::uint32_t input, Tensor traced, Edge e) { inputs_.push_back({input, std::move(traced), std::move(e)}); }
-  const Edge* input_edge(std::uint32_t input) const;
+  /// An argument that wants a gradient.
+  struct Input {
+    std::uint32_t input;
+    Tensor traced;
+    Edge edge;                     ///< where it begins
+    Tensor base;                   ///< of one that is a view on the caller's tape: stands for its base there
+    Edge edge_of_base;             ///< where that begins
+  };
+  void add_input(Input i) { inputs_.push_back(std::move(i)); }
+  const Input* input(std::uint32_t number) const;
+  /// The argument for whose base this tensor stands; null: for none.
+  const TensorImpl* argument_on(const TensorImpl* base) const;
   /// Where a real tensor stood before the trace changed that.
   Edge edge_before(const Tensor&) const;
   /// Has anything been written down of traced tensors, or set of their places, or has the tape been walked?
@@ -53,17 +62,15 @@ class TraceTape {
     Edge made_by;
     std::uint64_t version;         ///< ViewOf::version
   };
-  struct Input {
-    std::uint32_t input;
-    Tensor traced;
-    Edge edge;
-  };
   std::vector<Input> inputs_;
   std::vector<Tensor> changed_;
   std::vector<Before> before_;
   std::vector<CheckpointOf> checkpoints_;  // inner ones before those around them
   TraceTape* const outer_;
 };
+
+/// Before a hook is registered: bails on a node that was there before this thread's trace, where the hook stays.
+void check_hooked_in_trace(const Node&, const char* op, SourceLoc);
 
 /// While it lives, handles that the tape copies and drops are not what the function does that is traced
 /// (reprise::TraceHook), or followed (HandleHook).

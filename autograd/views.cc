@@ -3,6 +3,7 @@
 #include "autograd/op_node.h"
 #include "autograd/shadow.h"
 #include "autograd/tape.h"
+#include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
 #include "base/errors.h"
 #include "graph/view_column.h"
@@ -39,22 +40,30 @@ void follow_view(const graph::OpCall& c, const Tensor& of, const Tensor& made, b
   }
 }
 
+Edge place_by_base(const State& s) {
+  const ViewOf& v = *s.view;
+  Edge at = edge_of(v.base);
+  for (std::size_t i = 0; at && i < v.steps.size(); ++i) {
+    auto node = std::make_shared<OpNode>(v.steps[i]);
+    node->next = {std::move(at)};
+    node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0])
+                                            : meta_of_result(Tensor::share(s.self))};
+    at = {std::move(node), 0};
+  }
+  return at;
+}
+
 void bring_up_to_date(const State& s) {
   ViewOf& v = *s.view;
   if (v.made == ViewMade::InFunction) return;
   const std::uint64_t now = version_of(*s.self);
   if (v.version == now) return;
   const Aside aside;
+  TapeUndo::note(Tensor::share(s.self));
   if (TraceTape* trace = TraceTape::current()) trace->note(Tensor::share(s.self));
   v.version = now;
-  Edge at = edge_of(v.base);
+  Edge at = place_by_base(s);
   if (!at) return;  // nothing to go on to: what was written wants no gradient
-  for (std::size_t i = 0; i < v.steps.size(); ++i) {
-    auto node = std::make_shared<OpNode>(v.steps[i]);
-    node->next = {std::move(at)};
-    node->results = {i + 1 < v.steps.size() ? std::get<ResultMeta>(v.steps[i + 1]->args[0]) : meta_of_result(Tensor::share(s.self))};
-    at = {std::move(node), 0};
-  }
   const Edge before = std::exchange(s.made_by, std::move(at));
   const_cast<State&>(s).move_retained(before);
 }
@@ -193,6 +202,8 @@ void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint
   REPRISE_CHECK(!node->next.empty());
   auto made = std::make_shared<CopySlices>(base, s.view->steps, node, result);
   set_made_by(base, made, 0);
+  TapeUndo::note(self);
+  if (TraceTape* trace = TraceTape::current()) trace->note(self);
   s.view->version = ~std::uint64_t{0};
   bring_up_to_date(s);
 }

@@ -20,6 +20,9 @@ namespace reprise::autograd {
 void follow_view(const graph::OpCall&, const Tensor& of, const Tensor& made, bool gradients);
 /// Brings a view's place up to date.
 void bring_up_to_date(const State&);
+/// A view's place as that of what its base is now: the view operators' nodes upon it. Empty: the base wants no
+/// gradient.
+Edge place_by_base(const State&);
 /// Throws InvalidArgument for a view whose place cannot be brought up to date: of a Function, whose derivative is of
 /// what was there before.
 void check_up_to_date(const State&);

@@ -18,7 +18,7 @@ void ArgumentTracer::tensor(Tensor& t) {
   const std::uint64_t word = tracer_.words.empty() ? runtime::structure_word(*concrete) : tracer_.words[number];
   const std::size_t input = tracer_.inputs();
   t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
-  if (tracer_.tape) follow_argument(*tracer_.tape, input, t, *concrete);
+  if (tracer_.tape) follow_argument(tracer_, static_cast<std::uint32_t>(input), t, *concrete);
   next_value_ += runtime::value_count(word);
 }
 

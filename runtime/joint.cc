@@ -56,19 +56,34 @@ void add_gradients(CallFrame& f) {
 
 // ---- the trace
 
-void follow_argument(autograd::TraceTape& tape, std::size_t input, const Tensor& traced, const TensorImpl& concrete) {
+void follow_argument(Tracer& tracer, std::uint32_t input, const Tensor& traced, const TensorImpl& concrete) {
   if (!wants_gradient(concrete) || state_of(traced)) return;
   const autograd::Aside aside;
-  autograd::State& s = autograd::make_state(traced);
   const autograd::State& real = *state_of(concrete);
-  s.wants = s.from_outside = true;
-  Edge edge = autograd::edge_of(traced);
-  if (real.made_by || real.view) {
-    // It may be written; what it was is the result of something outside.
-    s.wants = false;
-    s.made_by = edge;
+  auto follow = [&](const Tensor& t) {
+    autograd::State& s = autograd::make_state(t);
+    s.wants = s.from_outside = true;
+    Edge edge = autograd::edge_of(t);
+    if (real.made_by || real.view) {
+      // It may be written; what it was is the result of something outside.
+      s.wants = false;
+      s.made_by = edge;
+    }
+    return edge;
+  };
+  autograd::TraceTape::Input i{input, traced, follow(traced), {}, {}};
+  if (real.view && real.view->made != graph::ViewMade::InFunction) {
+    i.base = tracer.second_handle(traced);
+    i.edge_of_base = follow(i.base);
+    const graph::CallArg args[] = {&i.base};
+    auto view = std::make_unique<autograd::ViewOf>();
+    view->base = i.base;
+    view->steps = {
+        std::make_shared<const autograd::Call>(graph::OpCall{graph::op(graph::OpId::alias), args, false, {}})};
+    view->version = autograd::version_of(*traced.impl());
+    state_of(traced)->view = std::move(view);
   }
-  tape.add_input(static_cast<std::uint32_t>(input), traced, std::move(edge));
+  tracer.tape->add_input(std::move(i));
 }
 
 namespace {
@@ -99,6 +114,11 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
   std::vector<Edge> roots;
   std::vector<Tensor> of;
   std::vector<const TensorImpl*> seen;
+  auto base_of = [&](const TensorImpl& t) {
+    const TensorImpl* base = base_on_tape(t);
+    const TensorImpl* argument = tape.argument_on(base);
+    return argument ? argument : base;
+  };
   auto is_own = [](const Edge& e) { return e && e.node->in_trace == current_trace; };
   auto add = [&](Joint::Output what, const Tensor& t, Edge e) {
     joint.outputs.push_back(what), roots.push_back(std::move(e)), of.push_back(t);
@@ -108,15 +128,19 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const autograd::State* s = state_of(t);
     if (s && s->wants && !s->from_outside)
       bail(Bail::changes_tape, "requires_grad_", {}, "an argument or a result becomes a leaf that wants a gradient");
+    if (s && s->retained_by && t.impl()->trace)
+      bail(Bail::changes_tape, "retain_grad", {}, "a result, or what an argument is, retains its gradient");
   };
   // What inputs are afterwards.
   for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
     const Tensor& t = tracer.input(i);
     seen.push_back(t.impl());
     check_leaf(t);
+    const autograd::TraceTape::Input* before = tape.input(i);
+    const bool of_view = before && before->base.defined();
+    const Edge at = autograd::edge_of(of_view ? before->base : t);
+    if (!is_own(at) || (before && (of_view ? before->edge_of_base : before->edge).node == at.node)) continue;
     const Edge e = autograd::edge_of(t);
-    const Edge* before = tape.input_edge(i);
-    if (!is_own(e) || (before && before->node == e.node)) continue;
     const TensorImpl& real = *tracer.concrete(i);
     if (!autograd::may_write(Tensor::share(const_cast<TensorImpl*>(&real))))
       bail(Bail::changes_tape, "compile", {},
@@ -144,7 +168,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const Tensor& t = tracer.results()[i];
     if (!t.defined() || std::find(seen.begin(), seen.end(), t.impl()) != seen.end()) continue;
     seen.push_back(t.impl());
-    const TensorImpl* base = base_on_tape(*t.impl());
+    const TensorImpl* base = base_of(*t.impl());
     const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });
     if (known == shown.end()) shown.emplace_back(base, 1);
     else ++known->second;
@@ -159,7 +183,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     seen.push_back(t.impl());
     if (!autograd::is_differentiable(t.dtype())) continue;
     const Edge e = autograd::edge_of(t);
-    const TensorImpl* base = base_on_tape(*t.impl());
+    const TensorImpl* base = base_of(*t.impl());
     if (base == t.impl() && !base->trace) continue;  // a captured tensor itself: what it is afterwards was asked above
     const bool of_input = !base->trace || std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(inputs),
                                                     base) != seen.begin() + static_cast<std::ptrdiff_t>(inputs);
@@ -184,12 +208,17 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     w.roots = std::move(roots);
     for (std::size_t i = 0; i < of.size(); ++i) w.gradients.push_back(graph::calln(operators::tangent_op(), {&of[i], Int(i)}, {})[0]);
     for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
-      Edge e;
-      if (const Edge* argument = tape.input_edge(i)) e = *argument;
-      else if (const Tensor captured = tracer.captured(i); captured.defined()) e = tape.edge_before(captured);
-      if (!e) continue;
-      joint.inputs.push_back(i);
-      w.captured.push_back(std::move(e));
+      auto wants = [&](Edge e, bool by_base) {
+        if (!e) return;
+        joint.inputs.push_back({i, by_base});
+        w.captured.push_back(std::move(e));
+      };
+      if (const autograd::TraceTape::Input* argument = tape.input(i)) {
+        wants(argument->edge, false);
+        wants(argument->edge_of_base, true);
+      } else if (const Tensor captured = tracer.captured(i); captured.defined()) {
+        wants(tape.edge_before(captured), false);
+      }
     }
     w.of_trace = true;
     std::vector<Tensor> made;
@@ -373,7 +402,11 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
 }
 
 std::string explain_backward(const Gradients& g, Detail detail) {
-  std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " + std::to_string(g.joint.inputs.size()) + " inputs; saved for backward: " + std::to_string(g.saved.size()) + " tensors (" +
+  const auto inputs =
+      std::count_if(g.joint.inputs.begin(), g.joint.inputs.end(), [](const auto& i) { return !i.by_base; });
+  std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " +
+                  std::to_string(inputs) + " inputs; saved for backward: " + std::to_string(g.saved.size()) +
+                  " tensors (" +
                   std::to_string(g.own) + " of their own, " + std::to_string(g.bytes_saved) + " bytes at the traced sizes; all that backward reads takes " + std::to_string(g.bytes_of_all) + "), " +
                   std::to_string(g.numbers) + " sizes and numbers\n";
   if (g.backward) s += g.backward->explain(detail);
@@ -431,7 +464,7 @@ struct BackwardNode final : autograd::Node {
 }  // namespace
 
 void check_on_tape(const Gradients& g, const CallFrame& f) {
-  for (std::uint32_t i : g.joint.inputs) autograd::edge_of(Tensor::share(f.tensors[i]));
+  for (const Joint::Input& i : g.joint.inputs) autograd::edge_of(Tensor::share(f.tensors[i.index]));
   for (const Joint::Output& o : g.joint.outputs)
     if (o.of == Joint::Output::Of::Input)
       autograd::check_may_write(Tensor::share(f.tensors[o.index]), g.name, true, {});
@@ -448,10 +481,13 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
   outputs.ints.resize(numbers);
   // The derivative is by what inputs were before the replay: a view of what that has written is not brought up to date,
   // check_on_tape() has done so before.
-  for (std::uint32_t i : g.joint.inputs) {
+  for (std::size_t k = 0; k < g.joint.inputs.size(); ++k) {
+    const auto [i, by_base] = g.joint.inputs[k];
     const autograd::State* s = state_of(*f.tensors[i]);
     const bool view = s && s->view && !s->wants;
-    node->next.push_back(view ? s->made_by : autograd::edge_of(Tensor::share(f.tensors[i])));
+    node->next.push_back(by_base ? (g.gradients[k] >= 0 ? autograd::place_by_base(*s) : Edge())
+                         : view  ? s->made_by
+                                 : autograd::edge_of(Tensor::share(f.tensors[i])));
   }
   std::vector<Tensor> made;
   for (const Joint::Output& o : g.joint.outputs) {

@@ -22,6 +22,9 @@ struct Specialization;
 // the differentiable results to the inputs: the traced graph is a joint one (Note [Joint graphs]). Guards that the derivative's rules ask are guards of the call. Functionalized, it is cut
 // (cut_gradients): the forward is compiled as any function, with saved values as further results behind the user's; the backward is a compiled function of its own, of saved tensors,
 // tangents and the integers that it computes with. A replay's results then stand on the caller's tape as those of one node (BackwardNode), which calls it.
+// An argument that is a view on the caller's tape is one of a tensor that stands for its base (follow_argument):
+// eagerly, what is written has the base's old place behind it, not the view's, whose hooks do not run. Such an argument
+// may have two gradients, one for each place.
 // Derivatives of such derivatives are not on the tape: asking for them (create_graph) is an error that says so.
 
 /// What of a joint trace is on the tape.
@@ -37,7 +40,12 @@ struct Joint {
   };
   std::vector<Output> outputs;
   std::vector<std::uint32_t> views;   ///< leaves that are views of inputs, or of an Output
-  std::vector<std::uint32_t> inputs;  ///< by gradient: of which input
+  /// What a gradient is of.
+  struct Input {
+    std::uint32_t index;
+    bool by_base;  ///< of what a write has gone by: the value that the view's base has there, not that which hooks know
+  };
+  std::vector<Input> inputs;          ///< by gradient
   std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
 };
 
@@ -45,7 +53,7 @@ struct Joint {
 struct Gradients;
 
 /// An argument that wants a gradient, as the trace sees it.
-void follow_argument(autograd::TraceTape&, std::size_t input, const Tensor& traced, const TensorImpl& concrete);
+void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const TensorImpl& concrete);
 /// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape has forgotten the trace's tensors.
 /// `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);

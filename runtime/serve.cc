@@ -1,6 +1,7 @@
 // What serves a call in the end: a replay of a specialization, or the function itself.
 #include <algorithm>
 
+#include "autograd/tape_undo.h"
 #include "base/errors.h"
 #include "base/log.h"
 #include "base/timeline.h"
@@ -10,6 +11,8 @@
 #include "runtime/compiled.h"
 #include "runtime/told.h"
 #include "tensor/impl.h"
+
+#include <nlohmann/json.hpp>
 
 namespace reprise::detail {
 
@@ -47,9 +50,10 @@ void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcep
   }
 }
 
-/// Runs the function eagerly. What it throws leaves tensors and variables as they were.
+/// Runs the function eagerly. What it throws leaves tensors, variables and the tape as they were.
 void run_or_undo(void (*function)(void*), void* ctx) {
   CheckInterpreter run(CheckInterpreter::Random::Own);
+  autograd::TapeUndo tape;
   EagerVariables variables;
   try {
     graph::ModeScope scope(run);
@@ -59,6 +63,7 @@ void run_or_undo(void (*function)(void*), void* ctx) {
     run.restore();
     throw;
   }
+  tape.commit();
   variables.commit();
 }
 

@@ -350,6 +350,7 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
     retain(from.storage);
     to.storage = from.storage;
     to.structure_word.store(0, std::memory_order_relaxed);
+    s.variables->replace(&to, Tensor::share(&from));  // the result's own handle
   }
 }
 
@@ -460,6 +461,9 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
   if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
   if (s.gradients) [[unlikely]] check_on_tape(*s.gradients, f);
   const bool views = s.views && TapeViews::is_followed();
+  const std::vector<graph::MetadataMutation>& reshaped = s.program.graph.metadata_mutations;
+  const bool reshapes = !reshaped.empty() && TapeViews::is_followed();
+  if (reshapes) [[unlikely]] check_reshaped(reshaped, f, s.name);
   std::vector<std::int64_t> view_numbers;
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
@@ -487,6 +491,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     if (s.gradients) put_on_tape(*s.gradients, f, outputs, views ? s.views.get() : nullptr, bases);
     if (views) s.views->follow(f, outputs, bases, view_numbers);
   }
+  if (reshapes) [[unlikely]] note_reshaped(reshaped, f);
   for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);

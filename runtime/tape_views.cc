@@ -7,6 +7,7 @@
 #include "autograd/tape.h"
 #include "autograd/trace_tape.h"
 #include "autograd/views.h"
+#include "base/bail.h"
 #include "graph/interpreter.h"
 #include "graph/tape_seam.h"
 #include "graph/thread_state.h"
@@ -212,6 +213,31 @@ void TapeViews::follow(const CallFrame& f, Outputs& outputs, const std::vector<T
           release(std::exchange(outputs.tensors[leaf], made.impl()));
         }
     }
+  }
+}
+
+void check_reshaped(const std::vector<graph::MetadataMutation>& all, const CallFrame& f, const std::string& function) {
+  for (const graph::MetadataMutation& m : all)
+    if (const autograd::State* s = autograd::state_of(*f.tensors[m.input]);
+        s && s->view && s->view->base.requires_grad())
+      bail(Bail::changes_tape, function.c_str(), {}, "sizes, strides or memory of a view on the tape change");
+}
+void note_reshaped(const std::vector<graph::MetadataMutation>& all, const CallFrame& f) {
+  const autograd::Aside aside;
+  for (const graph::MetadataMutation& m : all) {
+    const TensorImpl& t = *f.tensors[m.input];
+    autograd::State* s = autograd::state_of(t);
+    if (!s || !s->view) continue;
+    if (m.from_output >= 0) {
+      s->view = nullptr;
+      s->unfollowed = m.grows;
+      continue;
+    }
+    const Ints sizes(t.sizes, t.sizes + t.rank), strides(t.strides, t.strides + t.rank);
+    const graph::CallArg args[] = {&s->view->base, IntArrayRef(sizes), IntArrayRef(strides), Int(t.offset)};
+    s->view->steps = {std::make_shared<const autograd::Call>(
+        graph::OpCall{graph::op(graph::OpId::as_strided), args, false, {}})};
+    s->view->version = autograd::version_of(t);
   }
 }
 

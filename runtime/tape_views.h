@@ -85,4 +85,10 @@ class TapeViews {
   guards::ExprProgram exprs_;
 };
 
+/// Before a replay, where the tape is followed: bails if a tensor that will have other sizes, strides or memory is a
+/// view on the tape of what wants a gradient.
+void check_reshaped(const std::vector<graph::MetadataMutation>&, const CallFrame&, const std::string& function);
+/// After it: such a view of what wants none is known by its place in the storage.
+void note_reshaped(const std::vector<graph::MetadataMutation>&, const CallFrame&);
+
 }  // namespace reprise::detail

@@ -280,6 +280,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Tensor captured(std::size_t input) const;                ///< the real tensor; undefined for an argument
   std::vector<std::uint8_t> captured_that_want() const;    ///< by captured tensor
   autograd::TraceTape* tape = nullptr;                     ///< the trace's
+  Tensor second_handle(const Tensor&);                     ///< of a traced tensor: the same value on the same storage
   void drop_places();                                      ///< the tape forgets the trace's tensors
 
   // ---- branches of cond (tracer_regions.cc)

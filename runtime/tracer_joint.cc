@@ -29,6 +29,13 @@ std::vector<std::uint8_t> Tracer::captured_that_want() const {
   return all;
 }
 
+Tensor Tracer::second_handle(const Tensor& t) {
+  auto ref = std::make_unique<TracedRef>(live_);
+  ref->take(static_cast<TracedRef&>(*t.impl()->trace));
+  TracedRef* made = ref.release();
+  return Tensor::adopt(made->impl = new_traced_impl(made));
+}
+
 void Tracer::drop_places() {
   std::vector<Tensor> all;  // what goes with a place may end others
   all.reserve(live_.size());

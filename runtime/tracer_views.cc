@@ -209,6 +209,7 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     value_of(from);
     settle(*from.storage);
     ref.take(from);
+    ref.value = out_.graph.add(OpId::alias, {ref.value}, info(c.loc));  // another handle on the same memory
     ++calls_;
     return;
   }

@@ -104,6 +104,11 @@ std::vector<const Tensor*> VariableLog::decisive() const {
   return all;
 }
 
+void VariableLog::replace(const TensorImpl* was, const Tensor& now) const {
+  for (const auto& [at, e] : entries_)
+    if (at->impl() == was) *const_cast<Tensor*>(at) = now;
+}
+
 bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& asked) const {
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);

@@ -79,6 +79,8 @@ class VariableLog {
   /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
   void commit() { entries_.clear(); }
+  /// Lets all handles that hold `was` hold `now`.
+  void replace(const TensorImpl* was, const Tensor& now) const;
   /// Calls f(address) for each handle that the function has touched and that still exists.
   template <class F> void for_each_handle(F&& f) const { for (const auto& [at, e] : entries_) f(at); }
 

@@ -305,6 +305,130 @@ TEST(ViewsOnTheTape, AreThoseOfEagerCalls) {
   std::cout << programs << " programs, " << threw << " throw, " << eager << " functions are called eagerly\n";
 }
 
+// Hooks of a view that the call is given. A write goes to its base, behind which is the base's old place: the view's,
+// whose hooks stay with it, is gone by.
+TEST(ViewsOnTheTape, HooksOfWhatACallWrites) {
+  struct Case {
+    const char* name;
+    Tensor (*f)(const Tensor& x);
+    bool compiles = true;
+  };
+  auto times = [](double by) { return [by](const Tensor& g) { return g * by; }; };
+  static const auto seven = times(7);
+  const Case cases[] = {
+      {"reads", [](const Tensor& x) { return x * 5; }},
+      {"a view", [](const Tensor& x) { return x.t(); }},
+      {"writes", [](const Tensor& x) { return x.mul_(3) * 1; }},
+      {"returns it", [](const Tensor& x) { return x.mul_(3); }},
+      {"reads, then writes", [](const Tensor& x) { Tensor r = x * 5; x.mul_(3); return r; }},
+      {"writes a part", [](const Tensor& x) { x.select(0, 0).mul_(3); return x * 2; }},
+      {"writes through a view", [](const Tensor& x) { Tensor v = x.t(); v.mul_(3); v.add_(x); return v; }},
+      {"a view, then writes", [](const Tensor& x) { Tensor v = x.t(); x.mul_(3); return v * x; }},
+      {"by what it was", [](const Tensor& x) { return x.mul_(x * 2) * 1; }},
+      {"all of it", [](const Tensor& x) { Tensor y = tanh(x); x.fill_(2); return y; }},
+      {"copy_", [](const Tensor& x) { return x.copy_(x * 2); }},
+      {"off", [](const Tensor& x) { { const NoGradScope no; x.mul_(3); } return x * 2; }},
+      {"off, returned", [](const Tensor& x) { { const NoGradScope no; x.mul_(3); } return x.mul_(2).t(); }},
+      {"detached", [](const Tensor& x) { x.detach().mul_(2); return x * 2; }},
+      {"a hook between writes", [](const Tensor& x) { x.mul_(3); x.register_hook(seven); return x.mul_(5); }},
+      {"a hook behind a write", [](const Tensor& x) { x.mul_(3); x.register_hook(seven); return x * 2; }},
+      {"a hook of a result", [](const Tensor& x) { Tensor y = x * 2; y.register_hook(seven); return y; }},
+      // What stays with a tensor of the caller's is not done by a replay.
+      {"a hook of what was", [](const Tensor& x) { x.register_hook(seven); return x * 2; }, false},
+      {"of its node",
+       [](const Tensor& x) {
+         x.grad_fn().register_prehook([](List& g) { g[0] = g[0] * 7; });
+         return x * 2;
+       },
+       false},
+      {"retains", [](const Tensor& x) { x.retain_grad(); return x.mul_(2) * 1; }, false},
+      {"a result retains", [](const Tensor& x) { Tensor y = x * 2; y.retain_grad(); return y; }, false},
+  };
+  for (const Case& c : cases)
+    for (const bool view : {true, false}) {
+      auto compiled = compile(c.f, {.name = "f"});
+      std::vector<std::vector<double>> all;
+      for (const int how : {0, 1, 1}) {
+        const Tensor leaf = arange(1, 5).to(kFloat64).requires_grad_(), base = (leaf * 1).view({2, 2}),
+                     x = view ? base.view({2, 2}) : base * 1;
+        x.register_hook(times(2));
+        const Tensor out = how ? compiled(x) : c.f(x);
+        ((out * 1).sum() + (x * leaf.detach().view({2, 2})).sum() * 100).backward();
+        all.push_back(leaf.grad().to_vector<double>());
+        for (const Tensor& t : {x.grad(), out.grad()})
+          all.back().push_back(t.defined() ? t.sum().item().to_double() : 0);
+      }
+      EXPECT_EQ(all[1], all[0]) << c.name << (view ? ", a view" : "");
+      EXPECT_EQ(all[2], all[0]) << c.name << (view ? ", a view" : "");
+      const Stats stats = compiled.stats();
+      EXPECT_EQ(stats.eager_fallbacks == 0, c.compiles) << c.name << ": " << stats.last_fallback_reason;
+    }
+}
+
+// A trace that is given up has changed no place: hooks are where they were.
+TEST(ViewsOnTheTape, CapturedAndWrittenInATraceThatEnds) {
+  std::vector<std::vector<double>> all;
+  for (const bool eager : {true, false}) {
+    const Tensor leaf = arange(1, 5).to(kFloat64).requires_grad_(), x = (leaf * 1.5).view({4});
+    x.register_hook([](const Tensor& g) { return g * 2; });
+    const auto body = [x](const Tensor& y) {
+      const Tensor before = x * 5;
+      x.mul_(0.5);
+      return before + y;
+    };
+    auto compiled = compile(body);
+    const Tensor y = ones({4}, {.dtype = kFloat64}), out = eager ? body(y) : compiled(y);
+    (out.sum() + x.sum()).backward();
+    all.push_back(leaf.grad().to_vector<double>());
+  }
+  EXPECT_EQ(all[0], all[1]);
+}
+
+// Sizes, strides and memory of views change where gradients are off, after calls with tensors that are none.
+TEST(ViewsOnTheTape, ThatACallReshapes) {
+  struct Case {
+    const char* name;
+    void (*f)(const Tensor& x, const Tensor& y);
+  };
+  const Case cases[] = {
+      {"set_", [](const Tensor& x, const Tensor& y) { x.set_(y); }},
+      {"transpose_", [](const Tensor& x, const Tensor&) { x.transpose_(0, 1); }},
+      {"written, transpose_", [](const Tensor& x, const Tensor&) { x.mul_(3).transpose_(0, 1); }},
+      {"unsqueeze_ of another", [](const Tensor& x, const Tensor& y) { x.mul_(3), y.unsqueeze_(0); }},
+  };
+  const Tensor first = ones({1}).requires_grad_();  // from here on the tape follows views
+  for (const Case& c : cases) {
+    auto compiled = compile(c.f, {.name = "f"});
+    std::vector<std::string> told;
+    for (const bool eager : {false, true}) {
+      std::ostringstream out;
+      for (const int kind : {0, 1, 2, 1, 2, 0}) {
+        const Tensor leaf = arange(1, 7).to(kFloat64).requires_grad_(kind == 2), base = leaf * 1,
+                     x = kind ? base.view({2, 3}) : base.view({2, 3}).clone(), y = ones({2, 3}, {.dtype = kFloat64});
+        try {
+          const NoGradScope off;
+          eager ? c.f(x, y) : compiled(x, y);
+        } catch (const Error& e) {
+          out << e.message().substr(0, 30);
+        }
+        out << kind << ": " << x << x.requires_grad();
+        const Tensor w = (leaf.detach() * 2).view({2, 3}).requires_grad_();
+        try {
+          x.mul_(w.view(x.sizes()));
+          Tensor loss = (x * w.detach().view(x.sizes())).sum() + base.sum() + y.sum();
+          loss.backward();
+          out << w.grad() << (leaf.grad().defined() ? leaf.grad() : leaf.detach());
+        } catch (const Error& e) {
+          if (kind || eager) out << e.message().substr(0, 30);
+        }
+        out << "\n";
+      }
+      told.push_back(out.str());
+    }
+    EXPECT_EQ(told[0], told[1]) << c.name;
+  }
+}
+
 // The tensors that a function captures are bases as arguments are.
 // A view that the call is given, and does not use, of a captured tensor that the call writes.
 TEST(ViewsOnTheTape, OfWhatACallWrites) {

@@ -59,7 +59,11 @@ class Pair {
       if (auto* f = setting(s).before) f(compiled_, number_);
     const Stats before = compiled_.stats();
     call_side(want_, [&](const Arguments& in) { return run(p_, in, want_.state.var); });
+    Beside other;
+    if (p_.beside()) begin_beside(c, other);
     call_side(got_, [&](const Arguments& in) { return compiled_(in); });
+    if (other.thread.joinable()) other.thread.join();
+    if (std::string d = end_beside(other); !d.empty()) return "the other thread: " + d;
     ++number_;
     ++counts_.calls;
     const Stats after = compiled_.stats();
@@ -90,22 +94,57 @@ class Pair {
     return o;
   }
 
+  /// A call of another thread, with arguments of its own.
+  struct Beside {
+    Side want, got;
+    std::thread thread;
+    ~Beside() {
+      if (thread.joinable()) thread.join();
+    }
+  };
+  void begin_beside(Call c, Beside& other) {
+    c.data += 1;
+    for (Side* side : {&other.want, &other.got}) {
+      make_state(c, side->state);
+      for (const Chosen& s : p_.settings)
+        if (auto* f = setting(s).arguments) f(side->state.in, side->state.var, number_);
+    }
+    call_here(other.want, [&](const Arguments& in) { return run(p_, in, other.want.state.var); }, false, number_);
+    other.thread = std::thread([&, number = number_] {
+      call_here(other.got, [&](const Arguments& in) { return compiled_(in); }, false, number);
+    });
+  }
+  std::string end_beside(Beside& other) {
+    if (!p_.beside() || other.got.error == ErrorCode::Sealed) return "";
+    if (other.want.error != other.got.error)
+      return "eager " + error_name(other.want.error) + " (" + other.want.what + "), compiled " +
+             error_name(other.got.error) + " (" + other.got.what + ")";
+    if (other.want.error) return "";
+    std::swap(want_, other.want), std::swap(got_, other.got);
+    std::string d = compare(false);
+    if (d.empty() && !want_.state.leaves.empty()) d = derive();
+    std::swap(want_, other.want), std::swap(got_, other.got);
+    return d;
+  }
+
+  template <class F>
+  void call_here(Side& side, F call, bool all_scopes, int number) {
+    std::vector<std::shared_ptr<void>> scopes;
+    const GeneratorScope drawing(side.generator);
+    for (const Chosen& s : p_.settings)
+      if (auto* f = setting(s).scope; f && (all_scopes || !setting(s).of_process)) scopes.push_back(f(number));
+    try {
+      side.results = call(side.state.in);
+    } catch (const Error& e) {
+      side.error = e.code(), side.what = e.what();
+    }
+    while (!scopes.empty()) scopes.pop_back();
+  }
   template <class F>
   void call_side(Side& side, F call) {
     side.error.reset();
     side.results.clear();
-    auto run = [&] {
-      std::vector<std::shared_ptr<void>> scopes;
-      const GeneratorScope drawing(side.generator);
-      for (const Chosen& s : p_.settings)
-        if (auto* f = setting(s).scope) scopes.push_back(f(number_));
-      try {
-        side.results = call(side.state.in);
-      } catch (const Error& e) {
-        side.error = e.code(), side.what = e.what();
-      }
-      while (!scopes.empty()) scopes.pop_back();
-    };
+    auto run = [&] { call_here(side, call, true, number_); };
     if (std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).other_thread; }))
       std::thread(run).join();
     else

@@ -75,6 +75,8 @@ struct Setting {
   void (*arguments)(Arguments&, Variables&, int call) = nullptr;  ///< of both functions, before a call
   bool compiled_walk = false;  ///< the walks over the compiled function's tape are compiled
   bool other_thread = false;   ///< each call is made on a thread of its own
+  bool beside = false;         ///< another thread makes a call of its own meanwhile: programs use no variables
+  bool of_process = false;     ///< `scope` is not a thread's own
 };
 
 struct Feature {
@@ -113,5 +115,6 @@ int dim_of(const Tensor& a, int d);
 // The tables, by file.
 extern const Feature kViews, kWrites, kMetadata, kDataSizes, kCond, kVariableRows, kTape, kTapeInside, kCompiledWalks;
 extern const Feature kDTypes, kBytes, kRandom, kFrozen, kOperators, kPatterns, kThreads, kErrors, kMath;
+extern const Feature kQuantized, kKernels, kConcurrent;
 
 }  // namespace reprise::pairs

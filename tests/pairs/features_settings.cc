@@ -118,7 +118,8 @@ const Row pattern_rows[] = {PAIRS_ROW(2, 0, return tanh(a) * 2.0) PAIRS_ROW(2, 0
                                     PAIRS_ROW(1, 0, Tensor t = tanh(a); Tensor u = t * 2.0; t.add_(1.0); return u + t)};
 const Setting patterns[] = {
     {.text = "patterns are registered",
-     .scope = [](int) -> std::shared_ptr<void> { return std::make_shared<Patterns>(); }},
+     .scope = [](int) -> std::shared_ptr<void> { return std::make_shared<Patterns>(); },
+     .of_process = true},
 };
 
 const Setting threads[] = {
@@ -147,6 +148,16 @@ const Setting threads[] = {
     {.text = "mode no-fuse", .options = [](CompileOptions& o) { o.mode = "no-fuse"; }},
 };
 
+const Setting concurrent[] = {
+    {.text = "another thread calls at the same time", .beside = true},
+    {.text = "another thread calls at the same time, ServeMeanwhile",
+     .options = [](CompileOptions& o) { o.on_miss = OnMiss::ServeMeanwhile; },
+     .beside = true},
+    {.text = "another thread calls at the same time, recordings_max 1",
+     .options = [](CompileOptions& o) { o.max_specializations = 2, o.recordings_max = 1; },
+     .beside = true},
+};
+
 const Row errors[] = {
     PAIRS_ROW(2, kFails, return a.view({a.size(0) * a.size(-1)})) PAIRS_ROW(2, kFails, return a + in.wide) PAIRS_ROW(
         2, kFails, return index_select(a, 0, in.index + in.count)) PAIRS_ROW(2, kFails, a.mul_(2.0); return a + in.row)
@@ -166,6 +177,7 @@ const Feature kFrozen{"frozen", frozen_rows, {}, frozen};
 const Feature kOperators{"operators", operators, operator_wraps, {}};
 const Feature kPatterns{"patterns", pattern_rows, {}, patterns};
 const Feature kThreads{"threads", {}, {}, threads};
+const Feature kConcurrent{"concurrent", {}, {}, concurrent};
 const Feature kErrors{"errors", errors, {}, {}};
 
 }  // namespace reprise::pairs

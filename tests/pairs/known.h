@@ -8,7 +8,7 @@ namespace reprise::pairs {
 struct Known {
   const char* name;
   std::vector<const char*> program;  ///< all of these stand in the shrunk program's text
-  const char* difference;            ///< this stands in the difference; "" fits all
+  std::vector<const char*> difference;  ///< all of these stand in the difference
 };
 const Known* known_kind(const std::string& program, const std::string& difference);
 

@@ -38,6 +38,12 @@ Tensor run_step(const Step& s, Frame& f, const Tensor& a, const Tensor& b) {
   return features()[s.wrap_feature].wraps[s.wrap].run(f, a, b, inner);
 }
 
+bool uses_variables(const Step& s) {
+  auto names = [](const char* text) { return std::string(text).find("var.") != std::string::npos; };
+  return names(features()[s.feature].rows[s.row].text) ||
+         (s.wrap != Step::kNone && names(features()[s.wrap_feature].wraps[s.wrap].text));
+}
+
 unsigned flags_of(const Step& s) {
   return (s.row == Step::kNone ? 0 : features()[s.feature].rows[s.row].flags) |
          (s.wrap == Step::kNone ? 0 : features()[s.wrap_feature].wraps[s.wrap].flags);
@@ -63,6 +69,11 @@ bool Program::has(unsigned flags) const {
 }
 bool Program::derives() const {
   return std::any_of(features.begin(), features.end(), [](unsigned f) { return pairs::features()[f].derives; });
+}
+
+bool Program::beside() const {
+  return std::any_of(settings.begin(), settings.end(),
+                     [](const Chosen& c) { return pairs::features()[c.feature].settings[c.setting].beside; });
 }
 
 std::vector<Tensor> State::tensors() const {
@@ -197,6 +208,11 @@ Program random_program(std::mt19937& rng, const std::vector<unsigned>& drawn, in
         s.wrap = draw(rng, features()[s.wrap_feature].wraps);
       }
       s.a = pick(), s.b = pick();
+      if (p.beside()) {
+        if (uses_variables(s)) continue;
+        for (unsigned* operand : {&s.a, &s.b})
+          if (*operand == 2 || *operand == 3) *operand -= 2;
+      }
       s.number = static_cast<unsigned>(rng() % 64), s.dim = static_cast<unsigned>(rng() % 2);
       Tensor made;
       try {
@@ -212,8 +228,11 @@ Program random_program(std::mt19937& rng, const std::vector<unsigned>& drawn, in
     }
   }
   const unsigned count = static_cast<unsigned>(pool.size());
-  for (unsigned i = 0, n = 1 + static_cast<unsigned>(rng() % 3); i < n; ++i)
-    p.results.push_back(i == 0 ? count - 1 : static_cast<unsigned>(rng() % count));
+  for (unsigned i = 0, n = 1 + static_cast<unsigned>(rng() % 3); i < n; ++i) {
+    unsigned r = i == 0 ? count - 1 : static_cast<unsigned>(rng() % count);
+    if (p.beside() && (r == 2 || r == 3)) r -= 2;
+    p.results.push_back(r);
+  }
   return p;
 }
 

@@ -26,6 +26,7 @@ struct Program {
   std::vector<unsigned> results;
   bool has(unsigned flags) const;
   bool derives() const;
+  bool beside() const;  ///< two threads call it at once
 };
 
 enum class Sharing {

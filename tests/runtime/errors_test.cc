@@ -97,6 +97,55 @@ TEST(Misuse, ReleasedStorage) {
   expect(caught([&] { x.to_vector<float>(); }), ErrorCode::StorageFreed, {"released"});
 }
 
+// What a function has done on the tape before it throws, where it is run eagerly because it has thrown before.
+TEST(Misuse, AnErrorLeavesTheTapeAsItWas) {
+  struct Case {
+    const char* name;
+    void (*f)(const Tensor& x, const Tensor& y, const Tensor& w);
+  };
+  static const auto nine = [](const Tensor& g) { return g * 9; };
+  const Case cases[] = {
+      {"requires_grad_", [](const Tensor& x, const Tensor&, const Tensor&) { x.requires_grad_(); }},
+      {"requires_grad_(false)", [](const Tensor&, const Tensor&, const Tensor& w) { w.requires_grad_(false); }},
+      {"a write", [](const Tensor& x, const Tensor&, const Tensor& w) { x.mul_(w); }},
+      {"a write of what wants", [](const Tensor&, const Tensor& y, const Tensor& w) { y.mul_(w).add_(1); }},
+      {"through a view", [](const Tensor&, const Tensor& y, const Tensor& w) { y.select(0, 0).mul_(w.select(0, 0)); }},
+      {"detach_", [](const Tensor&, const Tensor& y, const Tensor&) { y.detach_(); }},
+      {"backward", [](const Tensor&, const Tensor&, const Tensor& w) { (w * 2).sum().backward(); }},
+      {"set_grad", [](const Tensor&, const Tensor&, const Tensor& w) { w.set_grad(zeros({2, 2})); }},
+      {"a hook of a leaf", [](const Tensor&, const Tensor&, const Tensor& w) { w.register_hook(nine); }},
+      {"a hook", [](const Tensor&, const Tensor& y, const Tensor&) { y.register_hook(nine); }},
+      {"retain_grad", [](const Tensor&, const Tensor& y, const Tensor&) { y.retain_grad(); }},
+      {"transpose_", [](const Tensor&, const Tensor& y, const Tensor&) { y.transpose_(0, 1); }},
+  };
+  for (const Case& c : cases)
+    for (const bool retained : {false, true}) {
+      bool acts = false;
+      auto function = [&](const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& i) {
+        if (acts) c.f(x, y, w);
+        return index_select(w, 0, i) + ones({7});
+      };
+      auto f = compile(function, {.name = "fails"});
+      std::vector<std::vector<double>> told;
+      for (const int calls : {0, 1, 3}) {
+        const Tensor w = tensor({{1.0, 2.0}, {3.0, 4.0}}).requires_grad_(), x = w.detach() + 1, y = w * w;
+        if (retained) y.retain_grad(), w.set_grad(ones({2, 2}));
+        for (int i = 0; i <= calls; ++i) {
+          acts = i > 0;
+          EXPECT_THROW(f(x, y, w, tensor({5})), Error) << c.name;
+        }
+        std::vector<double> all{1.0 * x.requires_grad(), 1.0 * x.is_leaf(), 1.0 * y.is_leaf(), 1.0 * w.requires_grad()};
+        (y * w + x).sum().backward();
+        for (const Tensor& t : {x, y, y.grad(), w.grad()})
+          for (double v : t.defined() ? t.detach().to(kFloat64).contiguous().to_vector<double>() : std::vector{-1.0})
+            all.push_back(v);
+        told.push_back(all);
+      }
+      EXPECT_EQ(told[1], told[0]) << c.name << retained;
+      EXPECT_EQ(told[2], told[0]) << c.name << retained;
+    }
+}
+
 TEST(Misuse, SealedFunctionsNameTheGuardThatFailed) {
   auto f = compile([](Tensor x, Tensor y) { return x + y; }, {.name = "sealed"});
   f(ones({4}), ones({4}));

@@ -59,6 +59,53 @@ TEST(Variable, IsForgottenWithItsLastWatcher) {
   EXPECT_EQ(a.impl()->variables.load(), nullptr);
 }
 
+// What the first call leaves in variables that nobody knew before it is the very tensor that it returns, or was given.
+TEST(CapturedVariable, HoldTheSameHandle) {
+  struct Held {
+    Tensor a, b;
+  };
+  using F = std::vector<Tensor> (*)(Held&, const Tensor&);
+  const std::pair<const char*, F> cases[] = {
+      {"an argument", [](Held& h, const Tensor& x) { h.a = x; return std::vector{x}; }},
+      {"a result", [](Held& h, const Tensor& x) { h.a = x * 2; return std::vector{x, h.a}; }},
+      {"twice", [](Held& h, const Tensor& x) { h.a = h.b = x + 1; return std::vector<Tensor>{}; }},
+      {"beside a view", [](Held& h, const Tensor& x) { h.a = x + 1; h.b = h.a.t(); return std::vector{h.b, h.a.t()}; }},
+      {"a view of an argument", [](Held& h, const Tensor& x) { h.a = x.t(); h.b = x; return std::vector{h.a}; }},
+      {"set_", [](Held& h, const Tensor& x) { Tensor r = x + 1; x.set_(r); h.a = x; return std::vector{r}; }},
+      {"set_, and views",
+       [](Held& h, const Tensor& x) {
+         h.b = x * 2;
+         x.set_(h.b);
+         return std::vector{h.b, h.b.t(), x.t()};
+       }},
+      {"set_, and others",
+       [](Held& h, const Tensor& x) {
+         Tensor r = x + 1;
+         h.a = r.t();
+         x.set_(r);
+         return std::vector{r, x};
+       }},
+  };
+  const Tensor first = ones({1}).requires_grad_();  // from here on the tape follows views
+  for (const auto& [name, f] : cases) {
+    std::vector<std::string> same;
+    for (const bool eager : {true, false}) {
+      auto held = std::make_shared<Held>();
+      auto compiled = compile([&held, f = f](const Tensor& x) { return f(*held, x); });
+      for (int call = 0; call < 2; ++call) {
+        const Tensor x = ones({2, 2});
+        std::vector<Tensor> all = eager ? f(*held, x) : compiled(x);
+        for (const Tensor& t : {x, held->a, held->b}) all.push_back(t);
+        std::string& s = same.emplace_back();
+        for (const Tensor& t : all)
+          for (const Tensor& u : all) s += t.defined() && u.defined() && t.is_same(u) ? '1' : '0';
+      }
+    }
+    EXPECT_EQ(same[2], same[0]) << name;
+    EXPECT_EQ(same[3], same[1]) << name;
+  }
+}
+
 TEST(CapturedVariable, BuffersThatChangePlaces) {
   Tensor now = tensor({1.0, 2.0}), next = zeros({2});
   auto step = compile([&](Tensor x) {
