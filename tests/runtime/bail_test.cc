@@ -123,20 +123,6 @@ TEST(Bail, AFunctionThatRunsOnceIsAskedWhatDataDecides) {
   EXPECT_NE(message([&] { counts(x, three); }).find("cannot run again: it changes a value"), std::string::npos);
 }
 
-// What the tape keeps of a tensor that goes is no variable that the function destroys.
-TEST(Bail, TensorsOnTheTapeGoWithTheFunctionsOwn) {
-  auto f = compile([](Tensor x, Tensor k) {
-    const Tensor wide = pad(x, {k.item().to_int(), 0});
-    return (wide * 2).sum() + pad(x * x, {1, 1}).sum();
-  });
-  for (int i = 0; i < 3; ++i) {
-    const Tensor leaf = ones({3}).requires_grad_(), x = (leaf * 1.5).view({3});
-    f(x, full({}, 2, {kInt64})).backward();
-    EXPECT_TRUE(leaf.grad().defined());
-  }
-  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
-}
-
 TEST(Bail, ReasonsAreTold) {
   auto f = compile([](Tensor t) { return t * t.sum().item<float>(); });
   f(ones({2})), f(ones({2}));
