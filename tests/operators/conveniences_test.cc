@@ -108,7 +108,9 @@ TEST(Conveniences, ClassesAreCountedFromTheLargest) {
               {one_hot(x, 4), one_hot(x, 4), one_hot(x.select(0, 1), 4)}, 0, 0);
   auto step = compile([](const Tensor& t) { return one_hot(t, -1) * 2; });
   for (const Tensor& t : {x, x + 2, x.narrow(0, 0, 1), x}) expect_same({step(t)}, {one_hot(t, -1) * 2}, 0, 0);
-  EXPECT_EQ(step.stats().eager_fallbacks, 0u) << step.stats().last_fallback_reason;
+  if (test_device() == Device::cpu()) {  // on devices a size by data that is a largest element is not known in time
+    EXPECT_EQ(step.stats().eager_fallbacks, 0u) << step.stats().last_fallback_reason;
+  }
   EXPECT_EQ(error_of([&] { one_hot(x.narrow(0, 0, 0)); }).code(), ErrorCode::InvalidArgument);
   EXPECT_EQ(error_of([&] { one_hot(x, -2); }).code(), ErrorCode::InvalidArgument);
 }

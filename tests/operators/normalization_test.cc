@@ -123,7 +123,9 @@ TEST(Normalization, RunningStatisticsAreNotOnTheTape) {
       auto made = compile(net);
       const Tensor x = numbers({2, 3, 5, 5}), k = numbers({4, 3, 3, 3}, kFloat32, 1).requires_grad_();
       const Tensor g = (numbers({4}, kFloat32, 2) + 4).requires_grad_(), b = numbers({4}, kFloat32, 3).requires_grad_();
-      const Tensor mean = zeros({4}), var = ones({4}), eager_mean = zeros({4}), eager_var = ones({4});
+      const TensorOptions there{kFloat32, test_device()};
+      const Tensor mean = zeros({4}, there), var = ones({4}, there);
+      const Tensor eager_mean = zeros({4}, there), eager_var = ones({4}, there);
       std::int64_t live = 0;
       for (int n = 0; n < 12; ++n) {
         const Tensor loss = compiled ? made(x + n, k, g, b, mean, var) : net(x + n, k, g, b, mean, var);
@@ -163,7 +165,8 @@ TEST(Normalization, StatisticsOfNothingAndOfOneValue) {
                      (compiled ? ", compiled" : ""));
         const Function f = is_batch ? Function(batch) : Function(instance);
         auto made = compile([&](const std::vector<Tensor>& a) { return f(a); });
-        const Tensor mean = full({c.sizes[1]}, 0.25), var = full({c.sizes[1]}, 4.0);
+        const TensorOptions there{kFloat32, test_device()};
+        const Tensor mean = full({c.sizes[1]}, 0.25, there), var = full({c.sizes[1]}, 4.0, there);
         const std::vector<Tensor> args{numbers(c.sizes), mean, var};
         auto call = [&] { return compiled ? made(args) : f(args); };
         const bool refuses = is_batch ? c.batch_refuses : c.instance_refuses, is_empty = numel(c.sizes).value() == 0;
