@@ -178,7 +178,9 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
-  ref.looked_at = concrete->notes != nullptr;  // what is marked is asked
+  // What is marked is asked. (That the tape knows a view of what wants no gradient is nobody's question.)
+  const TensorNotes* const notes = concrete->notes;
+  ref.looked_at = notes && (notes->marks.set || notes->wrapper || requires_grad(*concrete));
   inputs_.push_back({t, concrete, meta.layout, ref.storage, v});
   out_.extra_values.push_back(extra);
   out_.input_words.push_back(word);
