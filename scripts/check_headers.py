@@ -58,7 +58,8 @@ def closure(header):
 
 def chains(headers):
     """As few lists as possible, each of headers that include those before them (Dilworth, by a bipartite matching)."""
-    below = {h: [g for g in headers if g in closure(h)] for h in headers}
+    # (Of two that include each other, as an umbrella and its parts do, neither comes before the other.)
+    below = {h: [g for g in headers if g in closure(h) and h not in closure(g)] for h in headers}
     after = {}  # of a header, the one that comes after it in its list
 
     def place(h, tried):
