@@ -2,7 +2,8 @@
 """times.py BUILD [--most N]: where the time of a build and of its tests went, as tables in Markdown.
 
 Compilation: by room, suite and kind, from what Ninja noted when each object was made last (seconds of one of the jobs
-that ran at once). Tests: what ctest noted of each entry. The N (10) dearest of each kind stand in tables of their own."""
+that ran at once). Tests: what ctest noted of each entry in its last run. The N (10) dearest of each kind stand in tables
+of their own."""
 
 import argparse
 import os
@@ -68,16 +69,12 @@ def main():
         [(re.sub(r"(^|.*/)CMakeFiles/|Unity/|_cxx\.cxx", "", n), s) for n, s in made.items() if n.endswith(".o")],
         args.most,
     )
-    costs = os.path.join(args.build, "Testing/Temporary/CTestCostData.txt")
-    if os.path.exists(costs):
-        with open(costs, encoding="utf-8") as f:
-            rows = [line.split() for line in f]
-        table(
-            "entry of ctest",
-            "seconds",
-            [(r[0], float(r[2])) for r in rows if len(r) == 3 and float(r[1])],
-            2 * args.most,
-        )
+    log = os.path.join(args.build, "Testing/Temporary/LastTest.log")
+    if os.path.exists(log):
+        with open(log, encoding="utf-8", errors="replace") as f:
+            took = re.findall(r"^\d+/\d+ Test(?:ing)?: (\S+)$|^Test time = +([\d.]+) sec$", f.read(), re.M)
+        names, seconds = [n for n, _ in took if n], [float(s) for _, s in took if s]
+        table("entry of ctest", "seconds", list(zip(names, seconds)), 2 * args.most)
 
 
 if __name__ == "__main__":
