@@ -17,7 +17,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def git(*args):
-    return subprocess.run(["git", "-C", ROOT, *args], capture_output=True, text=True, check=True).stdout.split("\n")
+    done = subprocess.run(["git", "-C", ROOT, *args], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"changed.py: git {' '.join(args)}: {done.stderr.strip().splitlines()[0] if done.stderr else 'failed'}")
+    return done.stdout.split("\n")
 
 
 def changed_files(revision):
@@ -86,6 +89,14 @@ def chosen(name, labels, words, files, order):
     return f"above {order[lowest]}" if "quick" in labels and labels & above else None
 
 
+def target(word, build):
+    """What makes a file of the build that a command names; of a folder, what makes all in it. None: nothing does."""
+    path = os.path.relpath(word, build)
+    if not word.startswith(build + "/") or os.path.splitext(path)[1] not in ("", ".so"):
+        return None
+    return path + "/all" if os.path.isdir(word) else path
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -97,15 +108,11 @@ def main():
         if why is None:
             continue
         names.append(name)
-        targets |= {os.path.relpath(w, build) for w in words if w.startswith(build + "/")}
+        targets |= {target(w, build) for w in words} - {None}
         if name == "install" or build in words:
             targets.add("all")
         print(f"{name}: {why}", file=sys.stderr)
-    print(
-        "all"
-        if "all" in targets
-        else " ".join(sorted(t for t in targets if not t.startswith("..") and os.path.splitext(t)[1] in ("", ".so")))
-    )
+    print("all" if "all" in targets else " ".join(sorted(targets)))
     print("^(" + "|".join(map(re.escape, names)) + ")$" if names else "")
 
 
