@@ -107,6 +107,11 @@ graph::ViewMade made_on_tape(const Tensor& t) {
 
 }  // namespace
 
+// As an argument it has a place on the trace's tape, as a captured tensor its own: what is written through one of them
+// the other does not know.
+constexpr char kIsCapturedToo[] =
+    "an argument is written, and wants a gradient of what is written, and the function has captured it, too";
+
 std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
                                      std::vector<graph::ViewMade>& results_made) {
   const autograd::Aside aside;
@@ -145,11 +150,15 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     if (!autograd::may_write(Tensor::share(const_cast<TensorImpl*>(&real))))
       bail(Bail::changes_tape, "compile", {},
            "an argument is written, and wants a gradient of what is written, through which the tape does not write");
-    for (std::uint32_t j = 0; j < tracer.inputs(); ++j)
-      if (tracer.concrete(j) != &real && is_relative(*tracer.concrete(j), real) && overlaps(*tracer.concrete(j), real))
+    for (std::uint32_t j = 0; j < tracer.inputs(); ++j) {
+      const TensorImpl& other = *tracer.concrete(j);
+      if (&other == &real && tracer.captured(i).defined() != tracer.captured(j).defined())
+        bail(Bail::changes_tape, "compile", {}, kIsCapturedToo);
+      if (&other != &real && is_relative(other, real) && overlaps(other, real))
         bail(Bail::changes_tape, "compile", {},
              "an argument is written, and wants a gradient of what is written, and another one is a view of the same "
              "tensor");
+    }
     add({Joint::Output::Of::Input, i}, t, e);
   }
   for (const Tensor& t : tape.changed()) {
@@ -157,6 +166,9 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const Edge e = autograd::edge_of(t);
     if (!is_own(e)) continue;
     if (i < 0 || t.impl()->is_view) bail(Bail::changes_tape, "compile", {}, "a captured tensor that is a view is written, and wants a gradient of what is written");
+    for (std::uint32_t j = 0; j < tracer.inputs(); ++j)
+      if (tracer.concrete(j) == t.impl() && !tracer.captured(j).defined())
+        bail(Bail::changes_tape, "compile", {}, kIsCapturedToo);
     add({Joint::Output::Of::Input, static_cast<std::uint32_t>(i)}, t, e);
   }
   // Results: those that are views have the derivative of what they are views of, which is an argument or another result

@@ -456,6 +456,35 @@ TEST(ViewsOnTheTape, OfWhatACallWrites) {
   }
 }
 
+// An argument and a captured tensor that are one: what is written through the one has the gradient of the other.
+TEST(ViewsOnTheTape, ArgumentsThatAreCapturedToo) {
+  struct Case {
+    const char* name;
+    Tensor (*f)(Tensor x, Tensor captured, const Tensor& y);
+  };
+  const Case cases[] = {
+      {"zero_, then the captured", [](Tensor x, Tensor c, const Tensor& y) { return x.zero_().add_(y - c * 0.5); }},
+      {"zero_ of the captured", [](Tensor x, Tensor c, const Tensor& y) { return c.zero_(), x.add_(y - x * 0.5); }},
+      {"the product of both", [](Tensor x, Tensor c, const Tensor& y) { return x.mul_(c), c * y; }},
+      {"copy_, then the captured", [](Tensor x, Tensor c, const Tensor& y) { return x.copy_(y * 2), c * c; }},
+      {"nothing is written", [](Tensor x, Tensor c, const Tensor& y) { return x * c + y; }}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    List gradients[2];
+    for (bool compiled : {false, true}) {
+      const Tensor a = (arange(4) + 1).to(kFloat32).view({2, 2}).requires_grad_();
+      const Tensor y = (arange(4) + 3).to(kFloat32).view({2, 2}).requires_grad_();
+      const Tensor x = a * 1, captured = x;
+      auto body = [&](Tensor given, Tensor other) { return c.f(given, captured, other); };
+      auto f = compile(body);
+      const Tensor r = compiled ? f(x, y) : body(x, y);
+      (r * r).sum().backward();
+      for (const Tensor& leaf : {a, y}) gradients[compiled].push_back(leaf.grad().defined() ? leaf.grad() : zeros({0}));
+    }
+    for (std::size_t i : {0, 1}) EXPECT_TRUE(equal(gradients[0][i], gradients[1][i])) << gradients[1][i];
+  }
+}
+
 TEST(ViewsOnTheTape, OfCapturedTensors) {
   for (const bool leaf : {true, false}) {
     auto gradient = [&](bool compiled) {
