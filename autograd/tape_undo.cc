@@ -1,6 +1,6 @@
 #include "autograd/tape_undo.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "autograd/trace_tape.h"
 
@@ -58,9 +58,8 @@ void TapeUndo::put_back(Changed& c) {
 void TapeUndo::note(const Tensor& t) {
   TapeUndo* const u = t_undo;
   if (!u || t.impl()->trace) return;
+  if (!u->noted_.insert(t.impl()).second) return;
   const Aside aside;
-  const auto is_it = [&](const Changed& c) { return c.tensor.impl() == t.impl(); };
-  if (std::any_of(u->changed_.begin(), u->changed_.end(), is_it)) return;
   const State* s = state_of(t);
   u->changed_.push_back({t, s ? copy_of(*s) : nullptr, s && s->kept ? s->kept->gradient : Tensor()});
 }

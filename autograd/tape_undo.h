@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "autograd/state.h"
@@ -14,7 +15,7 @@ class TapeUndo {
   ~TapeUndo();
   TapeUndo(const TapeUndo&) = delete;
   TapeUndo& operator=(const TapeUndo&) = delete;
-  void commit() { changed_.clear(), hooks_.clear(); }
+  void commit() { changed_.clear(), noted_.clear(), hooks_.clear(); }
 
   /// Before the tape's state of a tensor is changed, or made.
   static void note(const Tensor&);
@@ -34,6 +35,7 @@ class TapeUndo {
   void put_back(Changed&);
 
   std::vector<Changed> changed_;
+  std::unordered_set<const TensorImpl*> noted_;  // those of changed_
   std::vector<Hook> hooks_;
   TapeUndo* const outer_;
 };
