@@ -22,7 +22,7 @@ using graph::api::checked_meta;
 namespace {
 
 /// A list is as long at every call. `why`: static.
-std::int64_t length_of_list(Int n, const char* why, SourceLoc loc) { return n.is_symbolic() ? n.expr()->env().pin(n.expr(), loc, why) : n.value(loc); }
+std::int64_t length_of_list(Int n, const char* why, SourceLoc loc) { return n.is_symbolic() ? n.living()->env().pin(n.expr(), loc, why) : n.value(loc); }
 
 int wrap(Int d, int rank, const char* op, SourceLoc loc) { return wrap_dim(d.value(loc), rank, op, loc); }
 

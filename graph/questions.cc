@@ -12,12 +12,12 @@ namespace reprise::graph {
 bool ask(const Bool& b, const char* why) {
   if (!b.is_symbolic()) return static_cast<bool>(b);
   guards::LibraryScope operators;
-  return b.expr()->env().decide(b.expr(), b.where(), why);
+  return b.living()->env().decide(b.expr(), b.where(), why);
 }
 
 bool require(const Bool& b, const char* why) {
   if (!b.is_symbolic()) return static_cast<bool>(b);
-  return b.expr()->env().require(b.expr(), b.where(), why);
+  return b.living()->env().require(b.expr(), b.where(), why);
 }
 
 bool same(Int a, Int b, SourceLoc loc, const char* why) {
@@ -84,7 +84,7 @@ Int count_steps(Int n, Int step) {
 
 namespace {
 bool fits(Int result, const char* why) {
-  guards::ShapeEnv& env = result.expr()->env();
+  guards::ShapeEnv& env = result.living()->env();
   const guards::Expr* args[] = {result.expr()};
   return env.decide(env.make(guards::ExprKind::Fits, args), {}, why);
 }
@@ -118,9 +118,9 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
   return fits ? std::optional(n) : std::nullopt;
 }
 
-bool depends_on_data(const Int& i) { return i.is_symbolic() && i.expr()->env().of_data(i.expr()); }
+bool depends_on_data(const Int& i) { return i.is_symbolic() && i.living()->env().of_data(i.expr()); }
 bool answered(const Bool& b) {
-  return b.is_symbolic() && b.expr()->env().of_data(b.expr()) ? b.known_true() : b.hint();
+  return b.is_symbolic() && b.living()->env().of_data(b.expr()) ? b.known_true() : b.hint();
 }
 
 std::string sizes_text(const Ints& sizes) {

@@ -50,7 +50,7 @@ Int result(ExprKind kind, Int a, Int b) {
 // A symbolic divisor that may be zero in another call is guarded against that.
 std::int64_t checked_divisor(Int b) {
   if (b.hint() == 0) fail(ErrorCode::InvalidArgument, "Int", {}, "division by zero: the divisor is 0");
-  if (Bool not_zero = b != 0; not_zero.is_symbolic()) b.expr()->env().require(not_zero.expr(), {}, "divisor");
+  if (Bool not_zero = b != 0; not_zero.is_symbolic()) b.living()->env().require(not_zero.expr(), {}, "divisor");
   return b.hint();
 }
 
@@ -110,7 +110,7 @@ Int Int::ceil_div_slow(Int a, Int b) {
     if (!static_cast<bool>(detail::compare_le(0, a, {}))) return a / b;
     guards::LibraryScope exact;  // the sum may be more than 64 bits hold, the quotient is not
     const Int up = a + b;
-    auto now = [](Int i) { return i.is_symbolic() ? Int(i.expr()->env().simplify(i.expr())) : i; };
+    auto now = [](Int i) { return i.is_symbolic() ? Int(i.living()->env().simplify(i.expr())) : i; };
     a = now(a), b = now(b);      // the sum may have made numbers of them
     return a.plain(b) ? ceil_div(a, b) : (up - 1) / b;
   }

@@ -44,7 +44,7 @@ Int operators::counted(Scalar number, std::optional<Int> most, SourceLoc loc) {
   const Int n = number.to_int(loc);
   auto holds = [&](const Bool& b) {
     if (!b.is_symbolic()) return;
-    guards::ShapeEnv& env = b.expr()->env();
+    guards::ShapeEnv& env = b.living()->env();
     if (most && env.of_data(b.expr())) env.assume(b.expr(), true);
     else graph::require(b, "count of elements");
   };
@@ -154,11 +154,11 @@ OpId repeated_indices_op() {
 Int check_size(Int n, Int lo, Int hi, SourceLoc loc) {
   auto holds = [&](Int a, Int b) {
     const Bool b_is_more = detail::compare_le(a, b, loc);
-    return b_is_more.is_symbolic() ? b_is_more.expr()->env().require(b_is_more.expr(), loc, "check_size") : static_cast<bool>(b_is_more);
+    return b_is_more.is_symbolic() ? b_is_more.living()->env().require(b_is_more.expr(), loc, "check_size") : static_cast<bool>(b_is_more);
   };
   if (!holds(lo, hi)) fail(ErrorCode::InvalidArgument, "check_size", loc, "no number is at least ", lo, " and at most ", hi);
   if (!holds(lo, n) || !holds(n, hi)) fail(ErrorCode::InvalidArgument, "check_size", loc, "the number is ", n, ", declared to be at least ", lo, " and at most ", hi);
-  return n.is_symbolic() ? Int(n.expr()->env().simplify(n.expr())) : n;
+  return n.is_symbolic() ? Int(n.living()->env().simplify(n.expr())) : n;
 }
 
 Tensor nonzero_static(const Tensor& self, Int size, Int fill_value, SourceLoc loc) { return graph::call1(nonzero_static_op(), {arg(self), arg(size), arg(fill_value)}, loc); }

@@ -108,6 +108,7 @@ Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles*
 }
 
 Tracer::~Tracer() {
+  drop_places();  // a function that has thrown leaves them: an argument and its place hold each other
   // The user may have kept a traced tensor (in a captured variable): it is then dead, and says so when used.
   for (auto& s : storages_) s->tracer = nullptr;
   for (TracedRef* r : live_) r->forget_trace();

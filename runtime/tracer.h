@@ -281,7 +281,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<std::uint8_t> captured_that_want() const;    ///< by captured tensor
   autograd::TraceTape* tape = nullptr;                     ///< the trace's
   Tensor second_handle(const Tensor&);                     ///< of a traced tensor: the same value on the same storage
-  void drop_places();                                      ///< the tape forgets the trace's tensors
+  void drop_places() noexcept;                             ///< the tape forgets the trace's tensors
 
   // ---- branches of cond (tracer_regions.cc)
   std::size_t begin_branch();          ///< gives how many there are around it

@@ -36,11 +36,13 @@ Tensor Tracer::second_handle(const Tensor& t) {
   return Tensor::adopt(made->impl = new_traced_impl(made));
 }
 
-void Tracer::drop_places() {
-  std::vector<Tensor> all;  // what goes with a place may end others
-  all.reserve(live_.size());
-  for (TracedRef* r : live_) all.push_back(Tensor::share(r->impl));
-  for (const Tensor& t : all) autograd::drop_state(*t.impl());
+void Tracer::drop_places() noexcept {
+  // What goes with a place may end others: the one that is held keeps its successor in the list.
+  Tensor held;
+  for (TracedRef* r : live_) {
+    held = Tensor::share(r->impl);
+    autograd::drop_state(*held.impl());
+  }
 }
 
 }  // namespace reprise::detail

@@ -62,7 +62,7 @@ bool is_contiguous(const Layout& l) {
 namespace {
 
 // What is known of it by now. Sizes are written down before guards are taken that make them equal, or numbers.
-Int known(Int i) { return i.is_symbolic() ? Int(i.expr()->env().simplify(i.expr())) : i; }
+Int known(Int i) { return i.is_symbolic() ? Int(i.living()->env().simplify(i.expr())) : i; }
 
 }  // namespace
 
