@@ -12,7 +12,7 @@
 #include "runtime/captured_step.h"
 #include "runtime/checked_steps.h"
 #include "runtime/profile.h"
-#include "runtime/told.h"
+#include "runtime/launch_slice.h"
 
 namespace reprise::runtime {
 
@@ -312,7 +312,7 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   const timeline::Time queued = timeline::now();
   const std::uint32_t first = launch_of(s.first);
   if (timeline::on() && s.exec) timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin, queued);
-  else if (timeline::on()) tell_launch(program_.lowered.launches[first], begin, queued, program_.work_of(first, slots).bytes);
+  else if (timeline::on()) add_launch_slice(program_.lowered.launches[first], begin, queued, program_.work_of(first, slots).bytes);
   if (!profiled) return;
   stream.synchronize();
   const timeline::Time end = timeline::now();

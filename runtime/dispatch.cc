@@ -7,7 +7,7 @@
 #include "base/timeline.h"
 #include "runtime/compiled.h"
 #include "runtime/joint.h"
-#include "runtime/told.h"
+#include "runtime/call_slice.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {

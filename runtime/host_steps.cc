@@ -10,7 +10,7 @@
 #include "graph/name_scopes.h"
 #include "kernels/reference/undeclared_writes.h"
 #include "runtime/profile.h"
-#include "runtime/told.h"
+#include "runtime/launch_slice.h"
 
 namespace reprise::runtime {
 
@@ -156,7 +156,7 @@ const kernels::Work& HostSteps::work_of(std::uint32_t launch, SlotValues slots) 
   const auto* loop = std::get_if<Program::LoopStep>(&step);
   const std::uint32_t launch = loop ? loop->launch : program_.native(*std::get_if<Program::NativeId>(&step)).launch;
   const kernels::Work& work = work_of(launch, slots);
-  if (timeline::on()) tell_launch(program_.lowered.launches[launch], begin, end, work.bytes);
+  if (timeline::on()) add_launch_slice(program_.lowered.launches[launch], begin, end, work.bytes);
   if (program_.profile->on()) program_.profile->add(launch, end - begin, work);
 }
 

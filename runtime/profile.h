@@ -42,10 +42,3 @@ double copy_rate();
 std::string print_launches(std::vector<Stats::Launch>, std::size_t rows);
 
 }  // namespace reprise::runtime
-
-namespace reprise::detail {
-struct Specialization;
-/// While REPRISE_PROFILE is set, what specializations take is kept until the process ends, and printed on stderr then.
-void profile_from_start(const Specialization&);
-void profile_ends(const Specialization&) noexcept;
-}  // namespace reprise::detail

@@ -9,7 +9,7 @@
 #include "graph/interpreter.h"
 #include "runtime/check.h"
 #include "runtime/compiled.h"
-#include "runtime/told.h"
+#include "runtime/call_slice.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -76,7 +76,7 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   run_specialization(s, f, outputs);
   if (!s.assigned.empty()) assign_variables(s, outputs, values);
   if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
-  if (timeline::on()) tell_call(s, f);
+  if (timeline::on()) add_call_slice(s, f);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
   s.variables->commit();

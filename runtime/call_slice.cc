@@ -1,10 +1,9 @@
-#include "runtime/told.h"
+#include "runtime/call_slice.h"
 
 #include <algorithm>
 #include <atomic>
 
 #include "device/host_memory.h"
-#include "kernels/launch/launch.h"
 #include "runtime/specialization.h"
 #include "tensor/impl.h"
 
@@ -31,14 +30,15 @@ std::string values_of(const Specialization& s, const CallFrame& f) {
   std::string text;
   const std::vector<std::uint32_t>& words = s.program.key_words;
   for (std::size_t i = 0; i < std::min(words.size(), kMost); ++i)
-    if (words[i] < f.values.size()) text += (i ? "," : "") + std::to_string(f.values[words[i]]);  // others depend on data, and the call is over
+    // Others depend on data, and the call is over.
+    if (words[i] < f.values.size()) text += (i ? "," : "") + std::to_string(f.values[words[i]]);
   return words.size() > kMost ? text + ",..." : text;
 }
 
 namespace {
 
-/// The memory of results, now and then.
-void tell_results(timeline::Time now) {
+/// The memory of results, at most every 10 ms.
+void add_result_counter(timeline::Time now) {
   constexpr timeline::Time kEvery = 10'000'000;
   static constinit std::atomic<timeline::Time> last{0};
   timeline::Time before = last.load(std::memory_order_relaxed);
@@ -49,19 +49,10 @@ void tell_results(timeline::Time now) {
 
 }  // namespace
 
-void tell_call(const Specialization& s, const CallFrame& f) {
+void add_call_slice(const Specialization& s, const CallFrame& f) {
   const timeline::Time end = timeline::now();
   timeline::slice("call", s.name, call_began(), end, {{"values", values_of(s, f)}, {"elements", elements_of(f)}});
-  tell_results(end);
+  add_result_counter(end);
 }
 
 }  // namespace reprise::detail
-
-namespace reprise::runtime {
-
-void tell_launch(const kernels::Launch& launch, timeline::Time begin, timeline::Time end, std::int64_t bytes) {
-  const std::string line = launch.loc ? std::string(launch.loc.file) + ":" + std::to_string(launch.loc.line) : std::string();
-  timeline::slice("launch", launch.name, begin, end, {{"bytes", bytes}, {"line", line}, {"calls", launch.calls}});
-}
-
-}  // namespace reprise::runtime

@@ -2,9 +2,7 @@
 #include <string>
 
 #include "base/timeline.h"
-#include "runtime/program.h"
 
-/// What the timeline (base/timeline.h) is told of calls: while it is on.
 namespace reprise::detail {
 struct CallFrame;
 struct Specialization;
@@ -13,11 +11,6 @@ struct Specialization;
 timeline::Time call_began();
 /// The sizes and numbers that the call's recording is for: "4,64".
 std::string values_of(const Specialization&, const CallFrame&);
-/// The call is over.
-void tell_call(const Specialization&, const CallFrame&);
+/// Adds a slice to the timeline (base/timeline.h): the call has ended.
+void add_call_slice(const Specialization&, const CallFrame&);
 }  // namespace reprise::detail
-
-namespace reprise::runtime {
-/// A step of the host has run; `bytes`: kernels::Work.
-void tell_launch(const kernels::Launch&, timeline::Time begin, timeline::Time end, std::int64_t bytes);
-}  // namespace reprise::runtime
