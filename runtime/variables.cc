@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace reprise::detail {
 
@@ -18,8 +19,12 @@ bool Captured::is_gone() const {
 }
 
 VariableLog::~VariableLog() {
-  for (auto& [at, e] : entries_)
-    if (e.changed && !e.own) *const_cast<Tensor*>(at) = e.before;
+  // One at a time: what a variable lets go may end handles that are noted, too.
+  while (!entries_.empty()) {
+    const auto one = entries_.extract(entries_.begin());
+    const Entry& e = one.mapped();
+    if (e.changed && !e.own) *const_cast<Tensor*>(one.key()) = e.before;
+  }
 }
 
 void VariableLog::read(const Tensor& from) { entries_.try_emplace(&from, Entry{from}); }
@@ -134,14 +139,17 @@ bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& as
 namespace {
 // The log's own handles are none of the function's. Where there is no memory to note one, it stays as the function
 // leaves it.
+constinit thread_local bool t_noting = false;
 template <class F>
 void aside(F note) noexcept {
+  if (std::exchange(t_noting, true)) return;
   HandleHook* const before = exchange_handle_hook(nullptr);
   try {
     note();
   } catch (const std::bad_alloc&) {
   }
   exchange_handle_hook(before);
+  t_noting = false;
 }
 }  // namespace
 

@@ -3,6 +3,9 @@
 #include <link.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/fork.h"
 
 namespace reprise {
@@ -131,6 +134,20 @@ namespace detail {
 
 namespace {
 constinit thread_local HandleHook* t_handles = nullptr;
+/// The hooks of all scopes that this thread is in, the innermost last. Work that is set aside has no t_handles, but the
+/// handles that it destroys may be known to any of these. Scopes nested deeper than that follow nothing.
+struct Hooks {
+  static constexpr int kMost = 32;
+  HandleHook* of[kMost];
+  int n;
+};
+constinit thread_local Hooks t_hooks{};
+
+/// f(hook) for each: what a function does inside another is the outer one's doing, too.
+template <class F>
+void for_each_hook(F f) noexcept {
+  for (int i = 0; i < std::min(t_hooks.n, Hooks::kMost); ++i) f(*t_hooks.of[i]);
+}
 /// Somebody follows handles, on this or another thread.
 bool is_followed() { return traces.load(std::memory_order_relaxed) != 0; }
 }  // namespace
@@ -143,7 +160,7 @@ TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
       current_trace->handle_read(from);
       current_trace->handle_made(to, from);
     } else if (t_handles) {
-      t_handles->handle_made(to, from);
+      for_each_hook([&](HandleHook& h) { h.handle_made(to, from); });
     }
   }
   return t;
@@ -163,8 +180,7 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
     current_trace->handle_assigned(from, t);
     if (!t->trace) current_trace->handle_made(to, from);
   } else if (t_handles) {
-    t_handles->handle_assigned(from, t);
-    t_handles->handle_made(to, from);
+    for_each_hook([&](HandleHook& h) { h.handle_assigned(from, t), h.handle_made(to, from); });
   }
 }
 
@@ -175,7 +191,7 @@ void assigned(const Tensor& to, TensorImpl* before) noexcept {
     if (current_trace)
       current_trace->handle_assigned(to, before);
     else if (t_handles)
-      t_handles->handle_assigned(to, before);
+      for_each_hook([&](HandleHook& h) { h.handle_assigned(to, before); });
   }
   if (before) release(before);
 }
@@ -183,10 +199,8 @@ void assigned(const Tensor& to, TensorImpl* before) noexcept {
 void destroyed(const Tensor& handle) noexcept {
   TensorImpl* t = handle.impl();
   if (is_followed()) [[unlikely]] {
-    if (current_trace)
-      current_trace->handle_destroyed(handle);
-    else if (t_handles)
-      t_handles->handle_destroyed(handle);
+    if (current_trace) current_trace->handle_destroyed(handle);
+    for_each_hook([&](HandleHook& h) { h.handle_destroyed(handle); });
   }
   if (Variables::list_of(t, &handle).load(std::memory_order_acquire)) [[unlikely]]
     Variables::gone(&handle, t);
@@ -203,9 +217,12 @@ void follow(int more) noexcept {
 }  // namespace detail
 
 HandleHook* exchange_handle_hook(HandleHook* hook) noexcept { return std::exchange(detail::t_handles, hook); }
-HandleScope::HandleScope(HandleHook* hook) noexcept : before_(exchange_handle_hook(hook)) { detail::follow(1); }
+HandleScope::HandleScope(HandleHook* hook) noexcept : before_(exchange_handle_hook(hook)) {
+  if (hook && detail::t_hooks.n++ < detail::Hooks::kMost) detail::t_hooks.of[detail::t_hooks.n - 1] = hook;
+  detail::follow(1);
+}
 HandleScope::~HandleScope() {
-  exchange_handle_hook(before_);
+  if (exchange_handle_hook(before_)) --detail::t_hooks.n;  // its own, which scopes inside have put back
   detail::follow(-1);
 }
 

@@ -146,6 +146,68 @@ TEST(Misuse, AnErrorLeavesTheTapeAsItWas) {
     }
 }
 
+// What the tape keeps while the function computes derivatives of its own ends before the variables are put back.
+TEST(Misuse, AnErrorBehindDerivativesOfTheFunctionsOwn) {
+  const std::vector<Tensor (*)(const Tensor&)> derivatives = {
+      [](const Tensor& p) {
+        return grad({grad({(p * p * p).sum()}, {p}, {}, {.create_graph = true})[0].sum()}, {p})[0];
+      },
+      [](const Tensor& p) {
+        return grad({checkpoint([](const Tensor& q) { return tanh(q) * 2.0; }, p * 1.0).sum()}, {p})[0];
+      },
+      [](const Tensor& p) {
+        Tensor q = p * 1.0;
+        q.retain_grad();
+        (q * q).sum().backward();
+        return q.grad();
+      },
+      [](const Tensor& p) {
+        Tensor q = p * 1.0;
+        q.register_hook([c = p.detach() * 2](const Tensor& g) { return g * c; });
+        (q * q).sum().backward();
+        return p.grad();
+      },
+      [](const Tensor& p) {
+        Tensor q = p * 1.0;
+        q.select(0, 0).mul_(3);
+        (q * q).sum().backward();
+        return p.grad();
+      },
+  };
+  for (std::size_t i = 0; i < derivatives.size(); ++i) {
+    Tensor left = ones({2});
+    const Tensor was = left;
+    auto f = compile([&, i](const Tensor& x) {
+      const EnableGradScope on;
+      left = derivatives[i](x.detach().requires_grad_());
+      return left + ones({7, 5});
+    });
+    for (int call = 0; call < 4; ++call) {
+      EXPECT_THROW(f(ones({3, 3})), Error) << i;
+      EXPECT_TRUE(left.is_same(was)) << i << " " << call;
+    }
+  }
+}
+
+// An inner function that runs to its end does for the outer one what it does.
+TEST(Misuse, AnErrorPutsBackWhatAnInnerFunctionHasAssigned) {
+  for (const bool inner_throws_once : {false, true}) {
+    Tensor left = ones({2});
+    const Tensor was = left;
+    bool throws = inner_throws_once;
+    auto inner = compile([&](const Tensor& x) {
+      left = x * 2;
+      return throws ? left + ones({7, 5}) : left;
+    });
+    auto outer = compile([&](const Tensor& x) { return inner(x) + ones({7, 5}); });
+    for (int call = 0; call < 4; ++call) {
+      EXPECT_THROW(outer(ones({3, 3})), Error) << call;
+      EXPECT_TRUE(left.is_same(was)) << call;
+      throws = false;
+    }
+  }
+}
+
 TEST(Misuse, SealedFunctionsNameTheGuardThatFailed) {
   auto f = compile([](Tensor x, Tensor y) { return x + y; }, {.name = "sealed"});
   f(ones({4}), ones({4}));
