@@ -497,9 +497,17 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
     const auto [i, by_base] = g.joint.inputs[k];
     const autograd::State* s = state_of(*f.tensors[i]);
     const bool view = s && s->view && !s->wants;
-    node->next.push_back(by_base ? (g.gradients[k] >= 0 ? autograd::place_by_base(*s) : Edge())
-                         : view  ? s->made_by
-                                 : autograd::edge_of(Tensor::share(f.tensors[i])));
+    if (by_base) {
+      // Where the write was none of the tape's, the view is brought up to date instead: hooks of its own go along.
+      const bool written = std::any_of(g.joint.outputs.begin(), g.joint.outputs.end(), [&](const Joint::Output& o) {
+        return o.of == Joint::Output::Of::Input && o.index == i;
+      });
+      node->next.push_back(g.gradients[k] < 0 ? Edge()
+                           : written          ? autograd::place_by_base(*s)
+                                              : autograd::edge_of(Tensor::share(f.tensors[i])));
+      continue;
+    }
+    node->next.push_back(view ? s->made_by : autograd::edge_of(Tensor::share(f.tensors[i])));
   }
   std::vector<Tensor> made;
   for (const Joint::Output& o : g.joint.outputs) {

@@ -508,6 +508,44 @@ TEST(ViewsOnTheTape, OfCapturedTensors) {
   }
 }
 
+// A write that the tape does not see makes a view's place anew: what it retains, and its hooks, go along.
+TEST(ViewsOnTheTape, RetainTheirGradientBehindAWriteAside) {
+  Tensor (*const writes[])(Tensor) = {
+      [](Tensor x) { return x.detach().mul_(2.0), x * 2.0; },
+      [](Tensor x) {
+        const NoGradScope off;
+        x.mul_(2.0);
+        const EnableGradScope on;
+        return x * 2.0;
+      },
+      [](Tensor x) {
+        const Tensor before = x * 3.0;
+        x.detach().select(0, 0).zero_();
+        return before + x * x;
+      },
+      [](Tensor x) { return x.detach().t().fill_(0.5), x.t() * 2.0 + x.select(0, 1); },
+  };
+  for (std::size_t k = 0; k < std::size(writes); ++k)
+    for (const int watches : {0, 1, 2})
+      for (const bool slice : {false, true}) {
+        List told[2];
+        for (const bool compiled : {false, true}) {
+          const Tensor w = (arange(9) + 1).to(kFloat64).view({3, 3}).requires_grad_(), p = w * 1.5;
+          const Tensor x = slice ? p.slice(0, 0, 2).slice(1, 1, 3) : p.t();
+          Tensor seen;
+          if (watches == 1) x.retain_grad();
+          if (watches == 2) x.register_hook([&](const Tensor& g) { return seen = g * 2.0, g * 3.0; });
+          auto f = compile(writes[k]);
+          const Tensor r = compiled ? f(x) : writes[k](x);
+          ((r * r).sum() + (x * 3.0).sum()).backward();
+          told[compiled] = {w.grad(), watches == 1 ? x.grad() : watches == 2 && seen.defined() ? seen : zeros({0})};
+        }
+        for (std::size_t i : {0, 1})
+          EXPECT_TRUE(equal(told[0][i], told[1][i])) << k << " " << watches << slice << "\n"
+                                                     << told[0][i] << told[1][i];
+      }
+}
+
 template <class F>
 std::string message_of(F&& f) {
   try {
