@@ -5,6 +5,9 @@ namespace reprise::pairs {
 
 namespace {
 
+/// A gradient, zeros where the result does not depend on the tensor.
+Tensor or_zeros(const Tensor& gradient, const Tensor& of) { return gradient.defined() ? gradient : zeros_like(of); }
+
 struct Doubled : reprise::Function<Doubled> {
   static Tensor forward(FunctionContext& c, Tensor x) {
     c.save_for_backward({x});
@@ -61,10 +64,10 @@ const Wrap tape_wraps[] = {
             PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))) PAIRS_WRAP(1, 0, return inner(a, b).detach())};
 const Wrap inside_wraps[] = {
     PAIRS_WRAP(3, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-               return grad({inner(p * 1.0, b.detach()).sum()}, {p}, {}, {.allow_unused = true})[0])
+               return or_zeros(grad({inner(p * 1.0, b.detach()).sum()}, {p}, {}, {.allow_unused = true})[0], p))
         PAIRS_WRAP(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
                    Tensor g = inner(p * p, b.detach());
-                   return g.requires_grad() ? grad({g.sum()}, {p}, {}, {.allow_unused = true})[0] : g)};
+                   return g.requires_grad() ? or_zeros(grad({g.sum()}, {p}, {}, {.allow_unused = true})[0], p) : g)};
 
 const Setting hooks[] = {
     {.text = "nothing"},
