@@ -3,7 +3,7 @@
 
 #include "base/bail.h"
 #include "base/hash.h"
-#include "reprise/compile.h"
+#include "runtime/call.h"
 #include "runtime/joint.h"
 #include "runtime/layout_class.h"
 #include "runtime/tracer.h"
@@ -27,15 +27,21 @@ void ArgumentTracer::number(Scalar& s) {
   if (s.kind() != Scalar::Kind::Bool) s = tracer_.number_argument(s, 2 + next_value_++, path_.text());
 }
 
-FunctionScope::FunctionScope(Tracer& t, std::weak_ptr<const void> owner, ObjectBytes o)
-    : tracer_(t), object_(o), before_(static_cast<const char*>(o.at), static_cast<const char*>(o.at) + o.size) {
-  t.function_seen(owner, o, before_);
-  outer_ = t.function_runs(true);
+FunctionScope::FunctionScope(Tracer* t, const FunctionObject& function) : tracer_(t) {
+  if (!t) return;
+  object_ = function.bytes;
+  const char* at = static_cast<const char*>(object_.at);
+  before_.assign(at, at + object_.size);
+  t->function_seen(function.object, object_, before_);
+  outer_ = t->function_runs(true);
 }
-FunctionScope::~FunctionScope() {
-  tracer_.function_runs(outer_);
-  tracer_.function_ended(object_);
-  tracer_.check_bytes(object_, before_);
+FunctionScope::~FunctionScope() { end(); }
+void FunctionScope::end() {
+  Tracer* t = std::exchange(tracer_, nullptr);
+  if (!t) return;
+  t->function_runs(outer_);
+  t->function_ended(object_);
+  t->check_bytes(object_, before_);
 }
 
 void ArgumentCheck::tensor(const Tensor& t) {
@@ -54,7 +60,7 @@ void ArgumentCheck::constant(std::uint64_t word, ConstantKind) {
   if (recording_) words_.push_back(word);
   else compare(at_word_ < words_.size() && words_[at_word_++] == word);
 }
-void ArgumentCheck::text(std::string_view s) { constant(hash_text(s)); }
+void ArgumentCheck::text(std::string_view s) { constant(hash_text(s), {}); }
 void ArgumentCheck::compare(bool same) const { tracer_.check_unchanged(same); }
 
 void ResultTracer::tensor(Tensor& t) {

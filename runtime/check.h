@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/interpreter.h"
+#include "runtime/call.h"
 #include "runtime/compiled.h"
 #include "tensor/impl.h"
 

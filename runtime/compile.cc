@@ -2,6 +2,7 @@
 //
 //   arguments.cc           leaves of arguments and results, in a frame and in a trace
 //   dispatch.cc            a call that something admits
+//   call.cc                and all others: a call without its types
 //   compile.cc             one that nothing admits: what becomes of it
 //   serve.cc               what serves it in the end
 //   missed.cc              who is told
@@ -23,6 +24,7 @@
 #include "graph/interpreter.h"
 #include "passes/registered.h"
 #include "runtime/background.h"
+#include "runtime/call.h"
 #include "runtime/compiled.h"
 #include "runtime/generality.h"
 #include "runtime/left_trace.h"

@@ -5,6 +5,7 @@
 #include "base/epochs.h"
 #include "base/thread_object.h"
 #include "base/timeline.h"
+#include "runtime/call.h"
 #include "runtime/compiled.h"
 #include "runtime/joint.h"
 #include "runtime/call_slice.h"
@@ -100,7 +101,9 @@ const Specialization* lookup(Compiled& c, CallFrame& f) {
   return lookup_further(c, f, last);
 }
 
-const Specialization* find(Compiled& c, CallFrame& f) {
+namespace {
+
+[[gnu::always_inline]] inline const Specialization* find_here(Compiled& c, CallFrame& f) {
   epochs::Reader& reader = epochs::mine();
   epochs::begin(reader);
   const Specialization* s = nullptr;
@@ -113,6 +116,23 @@ const Specialization* find(Compiled& c, CallFrame& f) {
   }
   if (!s) epochs::end(reader);
   end_sample(c);
+  return s;
+}
+
+}  // namespace
+
+const Specialization* find(Compiled& c, CallFrame& f) { return find_here(c, f); }
+
+const Specialization* serve(Compiled& c, CallFrame& f, const Call& call, Outputs& outputs) {
+  const Specialization* s = find_here(c, f);
+  if (!s || f.checked) [[unlikely]]
+    return serve_miss(c, f, s, call, outputs);
+  try {
+    run(*s, f, outputs);
+  } catch (const Error& e) {
+    serve_error(c, e, call, outputs);
+    return nullptr;
+  }
   return s;
 }
 

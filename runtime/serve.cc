@@ -8,6 +8,7 @@
 #include "device/late_faults.h"
 #include "graph/interpreter.h"
 #include "runtime/check.h"
+#include "runtime/call.h"
 #include "runtime/compiled.h"
 #include "runtime/call_slice.h"
 #include "tensor/impl.h"
@@ -71,10 +72,14 @@ void run_or_undo(void (*function)(void*), void* ctx) {
 
 void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
   outputs.reading = true;  // as find() and compile() began
-  std::vector<Tensor> values;
-  values.reserve(s.assigned.size());
-  run_specialization(s, f, outputs);
-  if (!s.assigned.empty()) assign_variables(s, outputs, values);
+  if (s.assigned.empty()) [[likely]] {
+    run_specialization(s, f, outputs);
+  } else {
+    std::vector<Tensor> values;
+    values.reserve(s.assigned.size());
+    run_specialization(s, f, outputs);
+    assign_variables(s, outputs, values);
+  }
   if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
   if (timeline::on()) add_call_slice(s, f);
   if (!s.unrepeatable) return;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reprise/compile.h"
+#include "runtime/call.h"
 
 namespace reprise::detail {
 

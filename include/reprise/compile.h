@@ -2,6 +2,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -133,6 +134,23 @@ ObjectBytes bytes_of(const std::reference_wrapper<F>& function) {
   else return bytes_of(function.get());
 }
 
+/// A function object without its type: its compiled functions share it.
+struct FunctionObject {
+  std::shared_ptr<void> object;
+  ObjectBytes bytes;
+};
+FunctionObject hold(void* object, ObjectBytes, void (*destroy)(void*));
+template <class F>
+void destroy_object(void* object) {
+  delete static_cast<F*>(object);
+}
+template <class F>
+FunctionObject function_object(F&& function) {
+  using Object = std::remove_cvref_t<F>;
+  auto* object = new Object(std::forward<F>(function));
+  return hold(object, bytes_of(*object), destroy_object<Object>);
+}
+
 std::shared_ptr<Compiled> new_compiled(CompileOptions);
 /// What a call finds itself in: a trace, of which it becomes a part, or a function that is run to check a replay, where it is a plain call.
 struct Around {
@@ -141,42 +159,7 @@ struct Around {
 };
 Around around();
 CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
-/// Whose guards hold, or null. One that is found stays until run()'s outputs are gone, whoever retires it meanwhile.
-const Specialization* find(Compiled&, CallFrame&);
-/// Why a call runs the function itself.
-struct Eagerly {
-  std::uint64_t thrown = 0;   ///< such calls have thrown when they were traced: serve_thrown(); or 0
-  bool meanwhile = false;     ///< it is being compiled in the background
-};
-/// While it lives this thread serves such a call: operators for which there is no code yet, and little to do, do without (runtime/eager.cc), since each would be waited for.
-class ServedMeanwhile {
- public:
-  explicit ServedMeanwhile(bool meanwhile);
-  ~ServedMeanwhile();
-  ServedMeanwhile(const ServedMeanwhile&) = delete;
-  ServedMeanwhile& operator=(const ServedMeanwhile&) = delete;
-
- private:
-  const bool before_;
-};
-/// Traces and compiles for this call. `body` runs the user's function on traced arguments (see CompiledFunction).
-/// Null when the call is to be served eagerly; the reason is logged. What it gives stays as find()'s does. What serves this call alone is `once`, too. Throws Sealed,
-/// and what the user's function throws.
-/// `names` says what the words of the call's structure are. `how`: told with null.
-const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs&);
-/// CompiledFunction::warm_up.
-WarmedUp warm_up(Compiled&, CallFrame&, void (*body)(void*, Tracer&), void (*names)(void*, StructureNames&), void* ctx);
-void run(const Specialization&, CallFrame&, Outputs&);
-/// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may catch such an
-/// error, or throw another one first, and what comes of it is what calling it means. Where it throws, tensors are as before the call.
-/// Throws what the function throws; our own mistakes, want of memory and failures of a device as they are.
-void serve_again(Compiled&, const Error&, void (*function)(void*), void* ctx, Outputs&);
-/// The function runs eagerly, as such calls do which threw when they were traced. Where it throws, tensors are as before the call; where it does
-/// not, one of the next such calls is traced.
-void serve_thrown(Compiled&, std::uint64_t thrown, void (*function)(void*), void* ctx, Outputs&);
 const void* result_template(const Specialization&);
-const std::vector<std::string>& argument_names(const Compiled&);
 /// `in_turn`: the calls that `flatten` gives differ; otherwise the latest hit is made another than the call's.
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn);
 
@@ -189,152 +172,22 @@ void wait_for_builds(Compiled&);
 void seal(Compiled&);
 void reset(Compiled&);
 
-/// Replaces the leaves of the arguments' copy by traced tensors and symbols, in the order of the frame.
-class ArgumentTracer {
- public:
-  ArgumentTracer(Tracer& t, CallFrame& f, const std::vector<std::string>& names) : tracer_(t), frame_(f), path_(Path::of_arguments(names)) {}
-  void tensor(Tensor&);
-  void integer(Int&);
-  void number(Scalar&);
-  void constant(std::uint64_t, ConstantKind) {}
-  void text(std::string_view) {}
-  Path& path() { return path_; }
-
- private:
-  Tracer& tracer_;
-  CallFrame& frame_;
-  std::size_t next_tensor_ = 0, next_value_ = 0;
-  Path path_;
-};
-
-/// What the words of a call's structure are, in the user's words: made when a function is traced and when a call fits nothing
-/// that was compiled, so that the difference can be told (runtime/structure_names.cc).
-class StructureNames {
- public:
-  enum class Kind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence, Tensor, Int, Scalar, Text };
-  struct Leaf {
-    std::string path;
-    std::uint32_t argument;
-    Kind kind;
-    std::uint32_t words;                  ///< that it takes: none of an Int
-    friend bool operator==(const Leaf&, const Leaf&) = default;
-  };
-  std::vector<Leaf> leaves;               ///< in the frame's order, from its second word on
-
-  explicit StructureNames(const std::vector<std::string>& argument_names) : path_(Path::of_arguments(argument_names)) {}
-  void tensor(const reprise::Tensor&) { add(Kind::Tensor, 1); }
-  void integer(const reprise::Int&) { add(Kind::Int, 0); }
-  void number(const reprise::Scalar&) { add(Kind::Scalar, 1); }
-  void constant(std::uint64_t, ConstantKind k) { add(static_cast<Kind>(k), 1); }
-  void text(std::string_view s) { add(Kind::Text, 1 + static_cast<std::uint32_t>((s.size() + 7) / 8)); }
-  Path& path() { return path_; }
-
- private:
-  void add(Kind, std::uint32_t words);
-  Path path_;
-};
-
-/// Are the arguments' leaves after the function has run what it was given? Otherwise the caller would not see what it
-/// assigned to them. Walk it over the traced copy before, call done(), and walk it again.
-class ArgumentCheck {
- public:
-  explicit ArgumentCheck(Tracer& t) : tracer_(t) {}
-  void done() { recording_ = false; }
-  void tensor(const Tensor&);
-  void integer(const Int&);
-  void number(const Scalar&);
-  void constant(std::uint64_t, ConstantKind = {});
-  void text(std::string_view);
-
- private:
-  void compare(bool same) const;
-  Tracer& tracer_;
-  bool recording_ = true;
-  std::vector<Tensor> tensors_;
-  std::vector<Int> integers_;
-  std::vector<Scalar> numbers_;
-  std::vector<std::uint64_t> words_;
-  std::size_t at_tensor_ = 0, at_integer_ = 0, at_number_ = 0, at_word_ = 0;
-};
-
 /// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and its own bytes
 /// are watched: a change (a counter in a mutable lambda) would not be made by a replay, and other bytes are another compilation.
+/// `t`: null outside of a trace, where nothing is done.
 class FunctionScope {
  public:
-  template <class F>
-  FunctionScope(Tracer& t, const std::shared_ptr<F>& function) : FunctionScope(t, function, bytes_of(*function)) {}
+  FunctionScope(Tracer* t, const FunctionObject&);
   ~FunctionScope();
   FunctionScope(const FunctionScope&) = delete;
   FunctionScope& operator=(const FunctionScope&) = delete;
+  void end();
 
  private:
-  FunctionScope(Tracer&, std::weak_ptr<const void> owner, ObjectBytes);
-  Tracer& tracer_;
+  Tracer* tracer_;
   ObjectBytes object_;
   std::vector<char> before_;
-  bool outer_;
-};
-
-/// The leaves of a value, written down: what a check compares.
-class Leaves {
- public:
-  struct Leaf {
-    enum class Kind : std::uint8_t { Tensor, Number, Constant, Text } kind;
-    std::string path;
-    Tensor tensor;
-    std::uint64_t word = 0;
-    std::string text;
-  };
-  std::vector<Leaf> all;
-
-  Leaves() = default;
-  explicit Leaves(Path path) : path_(std::move(path)) {}
-  void tensor(const Tensor&);
-  void integer(const Int&);
-  void number(const Scalar&);
-  void constant(std::uint64_t, ConstantKind);
-  void text(std::string_view);
-  Path& path() { return path_; }
-
- private:
-  void add(Leaf::Kind, std::uint64_t word);
-  Path path_;
-};
-
-/// One call that is checked. First the function runs (`eagerly`), its effects on tensors are noted and undone; then the replay;
-/// then the two are compared.
-class CheckedCall {
- public:
-  CheckedCall(Compiled&, const Specialization&, const CallFrame&);
-  ~CheckedCall();
-  CheckedCall(const CheckedCall&) = delete;
-  CheckedCall& operator=(const CheckedCall&) = delete;
-  /// `body` runs the function on copies of the arguments' handles and writes down its results, and the arguments before and after.
-  void eagerly(void (*body)(void*, Leaves& results, Leaves& before, Leaves& after), void* ctx);
-  void replay(Outputs&);
-  /// Has the function caught an error that it did not let out? Then a replay that throws is no difference.
-  bool function_catches() const;
-  /// Throws CheckFailed, with every tensor as before the call, unless the replay's results and effects are the function's.
-  void compare(const Leaves& results);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
-
-/// Takes the results out of a traced value and leaves undefined tensors behind: what stays is the template that later
-/// calls copy and fill.
-class ResultTracer {
- public:
-  explicit ResultTracer(Tracer& t) : tracer_(t) {}
-  void tensor(Tensor&);
-  void integer(Int&);
-  void number(Scalar&);
-  void constant(std::uint64_t, ConstantKind) {}
-  void text(std::string_view) {}
-
- private:
-  Tracer& tracer_;
+  bool outer_ = false;
 };
 
 /// Fills a copy of the template with a replay's outputs.
@@ -353,8 +206,6 @@ class ResultFiller {
   Outputs& outputs_;
   std::size_t next_tensor_ = 0, next_int_ = 0;
 };
-
-void set_result_template(Tracer&, std::shared_ptr<void>);
 
 /// The parameter types of a callable that has one signature; none for generic lambdas.
 template <class F> struct parameters { static constexpr bool known = false; };
@@ -382,13 +233,21 @@ decltype(auto) adapt(A&& a) {
   else return std::forward<A>(a);
 }
 
+/// Does adapt() leave them all as they are?
+template <class Parameters, class... A, std::size_t... I>
+consteval bool as_they_are(std::index_sequence<I...>) {
+  return (std::is_same_v<std::remove_cvref_t<std::tuple_element_t<I, Parameters>>, std::remove_cvref_t<A>> && ...);
+}
+
 /// One address for each list of types: calls with arguments of other types are other structures.
 template <class... A>
 inline constexpr char types_of = 0;
 
+template <class F, class... A>
+concept Takes = requires(F& f, A&&... args) { f(static_cast<A&&>(args)...); };
 /// What a compiled function gives: values, never references.
 template <class F, class... A>
-using result_of = std::remove_cvref_t<std::invoke_result_t<F, A...>>;
+using result_of = std::remove_cvref_t<decltype(std::declval<F>()(std::declval<A>()...))>;
 
 /// Does the function take so many arguments? True where its signature is not known.
 template <class F, std::size_t N>
@@ -399,7 +258,9 @@ constexpr bool takes() {
 template <class F, class... A>
 constexpr bool call_fits() {
   using R = result_of<F, A...>;
-  if constexpr (std::is_nothrow_invocable_v<F, A...> || !(fits<std::remove_cvref_t<A>> && ...) || !(std::is_copy_constructible_v<std::decay_t<A>> && ...)) return false;
+  if constexpr (noexcept(std::declval<F>()(std::declval<A>()...)) || !(fits<std::remove_cvref_t<A>> && ...) ||
+                !(std::is_copy_constructible_v<std::decay_t<A>> && ...))
+    return false;
   else if constexpr (std::is_void_v<R>) return true;
   else return fits<R>;
 }
@@ -414,6 +275,175 @@ struct Misfitting {
                 "reprise: arguments of compiled functions are copied (handles, not elements) when the function is traced: this one has no copy constructor");
 };
 
+// A call without its types, for all that is done apart from a replay: traces, eager calls, checks. One table for each
+// list of arguments, one for each type of results, and two functions for each function compiled.
+
+struct ArgumentForm {
+  void (*read)(void* const* arguments, LeafReader&);
+  void (*read_copies)(void* const* copies, LeafReader&);
+  void (*write_copies)(void* const* copies, LeafWriter&);
+  /// `then` gets the addresses of copies, which are gone when it returns.
+  void (*with_copies)(void* const* arguments, void (*then)(void*, void* const* copies), void* ctx);
+};
+template <class... T, class V>
+void walk_arguments(void* const* at, V& visitor) {
+  [[maybe_unused]] std::size_t i = 0;
+  ((walk_part(*static_cast<T*>(at[i]), visitor, std::string_view(), i), ++i), ...);
+}
+template <class... T>
+void read_arguments(void* const* at, LeafReader& reader) {
+  walk_arguments<T...>(at, reader);
+}
+template <class... T>
+void write_arguments(void* const* at, LeafWriter& writer) {
+  walk_arguments<T...>(at, writer);
+}
+/// What an argument of type T, no reference, is copied to: of an array of char a const char*.
+template <class T>
+using copy_of = std::decay_t<const T>;
+template <std::size_t I, class T>
+struct ArgumentCopy {
+  T value;
+};
+template <class Places, class... T>
+struct ArgumentCopies;
+template <std::size_t... I, class... T>
+struct ArgumentCopies<std::index_sequence<I...>, T...> : ArgumentCopy<I, copy_of<T>>... {
+  explicit ArgumentCopies([[maybe_unused]] void* const* at)
+      : ArgumentCopy<I, copy_of<T>>{copy_of<T>(*static_cast<const T*>(at[I]))}... {}
+  static void with(void* const* arguments, void (*then)(void*, void* const*), void* ctx) {
+    [[maybe_unused]] ArgumentCopies copies(arguments);
+    void* const at[] = {static_cast<void*>(&static_cast<ArgumentCopy<I, copy_of<T>>&>(copies).value)..., nullptr};
+    then(ctx, at);
+  }
+};
+/// Of arguments of types T, which are no references and not const.
+template <class... T>
+inline constexpr ArgumentForm argument_form{read_arguments<const T...>, read_arguments<const copy_of<T>...>,
+                                            write_arguments<copy_of<T>...>,
+                                            ArgumentCopies<std::index_sequence_for<T...>, T...>::with};
+
+struct ResultForm {
+  std::size_t size, align;
+  /// Moves it out, and ends the one that was there.
+  std::shared_ptr<void> (*share)(void* result);
+  void (*destroy)(void* result);
+  void (*read)(const void* result, LeafReader&);
+  void (*write)(void* result, LeafWriter&);
+  /// Makes what a replay has given.
+  void (*fill)(const Specialization&, Outputs&, void* result);
+};
+/// Moves it out, and ends the one that was there.
+template <class R>
+R take_result(void* at) {
+  struct Ended {
+    R& result;
+    ~Ended() { result.~R(); }
+  } ended{*static_cast<R*>(at)};
+  return std::move(ended.result);
+}
+template <class R>
+std::shared_ptr<void> share_result(void* at) {
+  return std::make_shared<R>(take_result<R>(at));
+}
+template <class R>
+void destroy_result(void* at) {
+  static_cast<R*>(at)->~R();
+}
+template <class R>
+void read_result(const void* at, LeafReader& reader) {
+  walk(*static_cast<const R*>(at), reader);
+}
+template <class R>
+void write_result(void* at, LeafWriter& writer) {
+  walk(*static_cast<R*>(at), writer);
+}
+template <class R>
+R result_of_replay(const Specialization& s, Outputs& outputs) {
+  if constexpr (std::is_same_v<R, Tensor>) {
+    return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
+  } else {
+    R made = *static_cast<const R*>(result_template(s));
+    ResultFiller filler(outputs);
+    walk(made, filler);
+    return made;
+  }
+}
+template <class R>
+void fill_result(const Specialization& s, Outputs& outputs, void* at) {
+  ::new (at) R(result_of_replay<R>(s, outputs));
+}
+template <class R>
+inline constexpr ResultForm result_form{sizeof(R),      alignof(R),      share_result<R>, destroy_result<R>,
+                                        read_result<R>, write_result<R>, fill_result<R>};
+template <class R>
+constexpr const ResultForm* result_form_of() {
+  if constexpr (std::is_void_v<R>) return nullptr;
+  else return &result_form<R>;
+}
+template <class R>
+struct ResultRoom {
+  alignas(R) unsigned char bytes[sizeof(R)];
+};
+
+/// Runs the function, whose result is made at `result`. A scope ends when the function does: before a result that is a
+/// reference is copied.
+using RunFunction = void(void* function, void* const* arguments, void* result, FunctionScope*);
+template <class F, class R, class Places, class... P>
+struct RunOf;
+template <class F, class R, std::size_t... I, class... P>
+struct RunOf<F, R, std::index_sequence<I...>, P...> {
+  static void run(void* function, [[maybe_unused]] void* const* at, [[maybe_unused]] void* result,
+                  [[maybe_unused]] FunctionScope* scope) {
+    F& f = *static_cast<F*>(function);
+    using Given = decltype(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
+    if constexpr (std::is_void_v<R>) {
+      f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
+    } else if constexpr (std::is_reference_v<Given>) {
+      Given given = f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
+      if (scope) scope->end();
+      ::new (result) R(static_cast<Given>(given));
+    } else {
+      ::new (result) R(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
+    }
+  }
+};
+
+struct CallForm {
+  const ArgumentForm& arguments;
+  const ResultForm* result;      ///< null: nothing
+  RunFunction* run;              ///< on the arguments
+  RunFunction* run_on_copies;
+};
+/// Of a call with arguments that are references of types A.
+template <class F, class R, class... A>
+inline constexpr CallForm call_form{argument_form<std::remove_cvref_t<A>...>, result_form_of<R>(),
+                                    RunOf<F, R, std::index_sequence_for<A...>, A...>::run,
+                                    RunOf<F, R, std::index_sequence_for<A...>,
+                                          copy_of<std::remove_reference_t<A>>&...>::run};
+struct Call {
+  const CallForm& form;
+  const FunctionObject& function;
+  void* const* arguments;
+  void* result = nullptr;        ///< room for it
+};
+
+/// Serves a call. Null: the function has run, or what was compiled served this call alone, and the result stands at
+/// `call.result`. Else it is the specialization's, of `outputs`.
+const Specialization* serve(Compiled&, CallFrame&, const Call& call, Outputs& outputs);
+/// CompiledFunction::warm_up.
+WarmedUp warm_up(Compiled&, CallFrame&, const Call& call);
+
+template <class... A>
+inline void flatten_arguments(CallFrame& frame, const A&... args) {
+  frame.constant(reinterpret_cast<std::uintptr_t>(&types_of<A...>));
+  (walk(args, frame), ...);
+}
+template <class T>
+void* address_of(const T& argument) {
+  return const_cast<void*>(static_cast<const void*>(__builtin_addressof(argument)));
+}
+
 }  // namespace detail
 
 /// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
@@ -421,69 +451,66 @@ struct Misfitting {
 template <class F>
 class CompiledFunction {
  public:
-  CompiledFunction(F f, CompileOptions options) : f_(std::make_shared<F>(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
+  CompiledFunction(F f, CompileOptions options)
+      : function_(detail::function_object(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
 
   template <class... A>
-  requires std::is_invocable_v<F&, A&&...>
+    requires detail::Takes<F, A&&...>
   auto operator()(A&&... args) const -> detail::result_of<F&, A&&...> {
-    using Parameters = detail::parameters<F>;
-    if constexpr (Parameters::known) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) -> detail::result_of<F&, A&&...> {
-        return call(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
-      }(std::index_sequence_for<A...>{});
-    } else {
-      return call(std::forward<A>(args)...);
-    }
+    if constexpr (are_adapted<A...>()) return call_adapted(std::index_sequence_for<A...>(), std::forward<A>(args)...);
+    else return call(std::forward<A>(args)...);
   }
   /// What the function does not take.
   template <class... A>
-  requires(!std::is_invocable_v<F&, A&&...>) void operator()(A&&...) const { refuse<A...>(); }
+    requires(!detail::Takes<F, A && ...>)
+  void operator()(A&&...) const {
+    refuse<A...>();
+  }
 
  private:
+  using Parameters = detail::parameters<F>;
   template <class... A>
   static constexpr void refuse() {
     constexpr bool number = detail::takes<F, sizeof...(A)>();
     static_assert(number, "reprise: a compiled function is called with another number of arguments than its function has parameters");
-    static_assert(!number || std::is_invocable_v<F&, A&&...>,
+    static_assert(!number || detail::Takes<F, A&&...>,
                   "reprise: a compiled function is called with arguments that its function does not take: types that do not convert to its parameters, or a temporary for a reference that is not const");
   }
   template <class... A>
-  auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
-    if constexpr (detail::call_fits<F&, A&&...>()) return answer(std::forward<A>(args)...);
-    else static_cast<void>(detail::Misfitting<F&, A&&...>()), std::terminate();  // it does not compile
+  static consteval bool are_adapted() {
+    if constexpr (Parameters::known)
+      return !detail::as_they_are<typename Parameters::types, A...>(std::index_sequence_for<A...>());
+    else return false;
+  }
+  template <std::size_t... I, class... A>
+  auto call_adapted(std::index_sequence<I...>, A&&... args) const -> detail::result_of<F&, A&&...> {
+    return call(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
   }
   template <class... A>
-  auto answer(A&&... args) const -> detail::result_of<F&, A&&...> {
+  auto call(A&&... args) const -> detail::result_of<F&, A&&...> {
     using R = detail::result_of<F&, A&&...>;
-    if (const detail::Around outer = detail::around(); outer.inside) [[unlikely]] {
-      if (!outer.tracer) return (*f_)(std::forward<A>(args)...);
-      detail::FunctionScope running(*outer.tracer, f_);
-      return (*f_)(std::forward<A>(args)...);
-    }
-    detail::CallFrame& frame = detail::begin_frame(*state_);
-    flatten(frame, args...);
-    const detail::Specialization* s = detail::find(*state_, frame);
-    std::shared_ptr<const detail::Specialization> once;
-    detail::Outputs outputs;
-    if (!s) {
-      detail::Eagerly how;
-      auto body = described(frame, args...);
-      s = detail::compile(*state_, frame, tracer_of<decltype(body)>, namer_of<decltype(body)>, &body, once, how, outputs);
-      if (how.thrown) [[unlikely]]
-        return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_thrown(*state_, how.thrown, serve, function, outputs); }, std::forward<A>(args)...);
-      if (!s) {
-        const detail::ServedMeanwhile running(how.meanwhile);
-        return (*f_)(std::forward<A>(args)...);
+    if constexpr (!detail::call_fits<F&, A&&...>()) {
+      static_cast<void>(detail::Misfitting<F&, A&&...>()), std::terminate();  // it does not compile
+    } else {
+      if (const detail::Around outer = detail::around(); outer.inside) [[unlikely]] {
+        const detail::FunctionScope running(outer.tracer, function_);
+        return (*static_cast<F*>(function_.object.get()))(std::forward<A>(args)...);
+      }
+      detail::CallFrame& frame = detail::begin_frame(*state_);
+      detail::flatten_arguments(frame, args...);
+      void* const at[] = {detail::address_of(args)..., nullptr};
+      detail::Outputs outputs;
+      if constexpr (std::is_void_v<R>) {
+        detail::serve(*state_, frame, {detail::call_form<F, R, A&&...>, function_, at}, outputs);
+      } else {
+        detail::ResultRoom<R> room;
+        const detail::Specialization* s =
+            detail::serve(*state_, frame, {detail::call_form<F, R, A&&...>, function_, at, room.bytes}, outputs);
+        if (!s) [[unlikely]]
+          return detail::take_result<R>(room.bytes);
+        return detail::result_of_replay<R>(*s, outputs);
       }
     }
-    if (frame.checked && !once) [[unlikely]] return checked<R>(*s, frame, args...);
-    try {
-      detail::run(*s, frame, outputs);
-    } catch (const Error& e) {
-      if (once) throw;
-      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function, outputs); }, std::forward<A>(args)...);
-    }
-    return result<R>(*s, outputs);
   }
 
  public:
@@ -496,18 +523,16 @@ class CompiledFunction {
   /// Throws NotTraceable, with the reason, for a call that would be served eagerly; Sealed where something would have to be made for a sealed function; and
   /// what the function throws when it is traced. More recordings than are kept (CompileOptions::recordings_max) push out the first.
   template <class... A>
-  requires std::is_invocable_v<F&, A&&...> WarmedUp warm_up(A&&... args) const {
-    using Parameters = detail::parameters<F>;
-    if constexpr (Parameters::known) {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return warm(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
-      }(std::index_sequence_for<A...>{});
-    } else {
-      return warm(std::forward<A>(args)...);
-    }
+    requires detail::Takes<F, A&&...>
+  WarmedUp warm_up(A&&... args) const {
+    if constexpr (are_adapted<A...>()) return warm_adapted(std::index_sequence_for<A...>(), std::forward<A>(args)...);
+    else return warm(std::forward<A>(args)...);
   }
   template <class... A>
-  requires(!std::is_invocable_v<F&, A&&...>) void warm_up(A&&...) const { refuse<A...>(); }
+    requires(!detail::Takes<F, A && ...>)
+  void warm_up(A&&...) const {
+    refuse<A...>();
+  }
   /// From here `callback` is told of each call that found something not ready for it (Miss), when the call is over; an empty one ends that. It is called on the
   /// call's thread, and for what was made in the background on the library's; several threads may be in it at once. No lock is held: it may call what it
   /// likes, also this function, whose misses on that thread are not told meanwhile; but on the library's thread wait() and seal() throw. What it throws
@@ -534,7 +559,9 @@ class CompiledFunction {
   /// Nanoseconds that flattening, guards and lookup of this call take, also where nothing admits it: the mean of `times` repetitions, nothing run.
   template <class... A>
   double measure_dispatch_ns(const std::tuple<A...>& args, int times) {
-    auto flat = [&](detail::CallFrame& f) { std::apply([&](const auto&... a) { flatten(f, a...); }, args); };
+    auto flat = [&](detail::CallFrame& f) {
+      std::apply([&](const auto&... a) { detail::flatten_arguments(f, a...); }, args);
+    };
     return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, false);
   }
   /// Of these calls, one after the other and again from the first.
@@ -542,7 +569,7 @@ class CompiledFunction {
   double measure_dispatch_ns(const std::vector<std::tuple<A...>>& calls, int times) {
     std::size_t next = 0;
     auto flat = [&](detail::CallFrame& f) {
-      std::apply([&](const auto&... a) { flatten(f, a...); }, calls[next]);
+      std::apply([&](const auto&... a) { detail::flatten_arguments(f, a...); }, calls[next]);
       if (++next == calls.size()) next = 0;
     };
     return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, true);
@@ -553,126 +580,25 @@ class CompiledFunction {
   }
 
  private:
-  template <class... A>
-  static void flatten(detail::CallFrame& frame, const A&... args) {
-    frame.constant(reinterpret_cast<std::uintptr_t>(&detail::types_of<A...>));
-    (detail::walk(args, frame), ...);
+  template <std::size_t... I, class... A>
+  WarmedUp warm_adapted(std::index_sequence<I...>, A&&... args) const {
+    return warm(detail::adapt<std::tuple_element_t<I, typename Parameters::types>>(std::forward<A>(args))...);
   }
-  /// What a trace of the call runs, and what names its words.
-  template <class... A>
-  auto described(detail::CallFrame& frame, A&... args) const {
-    return [self = this, &frame, &args...]<class T>(T& t) {
-      if constexpr (std::is_same_v<T, detail::Tracer>) {
-        self->trace(t, frame, args...);
-      } else {
-        std::tuple<const A&...> all(args...);
-        detail::walk(all, t);
-      }
-    };
-  }
-  template <class B>
-  static void tracer_of(void* body, detail::Tracer& t) { (*static_cast<B*>(body))(t); }
-  template <class B>
-  static void namer_of(void* body, detail::StructureNames& n) { (*static_cast<B*>(body))(n); }
   template <class... A>
   WarmedUp warm(A&&... args) const {
     if constexpr (detail::call_fits<F&, A&&...>()) {
       detail::CallFrame frame;
       frame.clear();
-      flatten(frame, args...);
-      auto body = described(frame, args...);
-      return detail::warm_up(*state_, frame, tracer_of<decltype(body)>, namer_of<decltype(body)>, &body);
+      detail::flatten_arguments(frame, args...);
+      void* const at[] = {detail::address_of(args)..., nullptr};
+      return detail::warm_up(*state_, frame,
+                             {detail::call_form<F, detail::result_of<F&, A&&...>, A&&...>, function_, at});
     } else {
       static_cast<void>(detail::Misfitting<F&, A&&...>()), std::terminate();  // it does not compile
     }
   }
-  template <class... A>
-  void trace(detail::Tracer& tracer, detail::CallFrame& frame, const A&... args) const {
-    std::tuple<std::decay_t<const A>...> copy(args...);  // of an array of char a const char*
-    detail::ArgumentTracer replace(tracer, frame, detail::argument_names(*state_));
-    detail::walk(copy, replace);
-    detail::ArgumentCheck check(tracer);
-    detail::walk(std::as_const(copy), check);
-    check.done();
-    using R = detail::result_of<F&, std::decay_t<A>&...>;
-    if constexpr (std::is_void_v<R>) {
-      run(tracer, copy);
-    } else {
-      auto result = std::make_shared<R>(run(tracer, copy));
-      detail::ResultTracer take(tracer);
-      detail::walk(*result, take);
-      detail::set_result_template(tracer, std::move(result));
-    }
-    detail::walk(std::as_const(copy), check);
-  }
 
-  /// `serve` runs the function that it is given, with its argument.
-  template <class R, class Serve, class... A>
-  R eagerly(Serve&& serve, A&&... args) const {
-    if constexpr (std::is_void_v<R>) {
-      auto function = [&] { (*f_)(std::forward<A>(args)...); };
-      serve([](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
-    } else {
-      std::optional<R> made;
-      auto function = [&] { made.emplace((*f_)(std::forward<A>(args)...)); };
-      serve([](void* b) { (*static_cast<decltype(function)*>(b))(); }, &function);
-      return std::move(*made);
-    }
-  }
-
-  template <class T>
-  decltype(auto) run(detail::Tracer& tracer, T& arguments) const {
-    detail::FunctionScope running(tracer, f_);
-    return std::apply(*f_, arguments);
-  }
-
-  template <class R>
-  static R result(const detail::Specialization& s, detail::Outputs& outputs) {
-    if constexpr (std::is_same_v<R, Tensor>) {
-      return Tensor::adopt(std::exchange(outputs.tensors[0], nullptr));
-    } else if constexpr (!std::is_void_v<R>) {
-      R made = *static_cast<const R*>(detail::result_template(s));
-      detail::ResultFiller filler(outputs);
-      detail::walk(made, filler);
-      return made;
-    }
-  }
-
-  template <class R, class... A>
-  R checked(const detail::Specialization& s, const detail::CallFrame& frame, A&... args) const {
-    detail::Outputs outputs;
-    outputs.reading = true;
-    detail::CheckedCall check(*state_, s, frame);
-    auto body = [&](detail::Leaves& results, detail::Leaves& before, detail::Leaves& after) {
-      std::tuple<std::decay_t<const A>...> copy(args...);  // what the trace was given
-      detail::walk(std::as_const(copy), before);
-      if constexpr (std::is_void_v<R>) {
-        std::apply(*f_, copy);
-      } else {
-        const detail::result_of<F&, std::decay_t<A>&...> made = std::apply(*f_, copy);
-        detail::walk(made, results);
-      }
-      detail::walk(std::as_const(copy), after);
-    };
-    check.eagerly([](void* b, detail::Leaves& r, detail::Leaves& x, detail::Leaves& y) { (*static_cast<decltype(body)*>(b))(r, x, y); }, &body);
-    try {
-      check.replay(outputs);
-    } catch (const Error& e) {
-      if (!check.function_catches()) throw;
-      return eagerly<R>([&](void (*serve)(void*), void* function) { detail::serve_again(*state_, e, serve, function, outputs); }, args...);
-    }
-    detail::Leaves found;
-    if constexpr (std::is_void_v<R>) {
-      check.compare(found);
-    } else {
-      R made = result<R>(s, outputs);
-      detail::walk(std::as_const(made), found);
-      check.compare(found);
-      return made;
-    }
-  }
-
-  std::shared_ptr<F> f_;  // never moves: what it holds by value is watched like any variable
+  detail::FunctionObject function_;  // never moves: what it holds by value is watched like any variable
   std::shared_ptr<detail::Compiled> state_;
 };
 

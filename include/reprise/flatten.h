@@ -229,6 +229,16 @@ enum class ConstantKind : std::uint8_t { Number, Integer, Flag, Enum, Length, Pr
 template <class V>
 concept KnowsPath = requires(V& v) { v.path().leave(); };
 
+template <class T, class V>
+void walk(T& value, V& visitor);
+/// A field, an element or an argument. `where`: as Path::enter() takes it.
+template <class T, class V, class... Where>
+inline void walk_part(T& part, V& visitor, const Where&... where) {
+  if constexpr (KnowsPath<V>) visitor.path().enter(where...);
+  walk(part, visitor);
+  if constexpr (KnowsPath<V>) visitor.path().leave();
+}
+
 /// Walks a value's leaves in a fixed order. The visitor has:
 ///   tensor(Tensor&), integer(Int&), number(Scalar&)  leaves that are inputs or outputs
 ///   tensor_list(const Tensor*, std::size_t) a list of tensors at once, if it has that
@@ -242,11 +252,6 @@ template <class T, class V>
 void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
   if constexpr (requires { visitor.prepare(value); }) visitor.prepare(value);
-  auto part = [&](auto& x, auto&&... where) {
-    if constexpr (KnowsPath<V>) visitor.path().enter(where...);
-    walk(x, visitor);
-    if constexpr (KnowsPath<V>) visitor.path().leave();
-  };
   if constexpr (!fits<U>) {
     static_cast<void>(Misfit<U>());
   } else if constexpr (std::is_same_v<U, Tensor>) {
@@ -277,25 +282,27 @@ void walk(T& value, V& visitor) {
     visitor.constant(value.has_value(), ConstantKind::Presence);
     if (value) walk(*value, visitor);
   } else if constexpr (std::is_bounded_array_v<U>) {
-    for (std::size_t i = 0; i < std::extent_v<U>; ++i) part(value[i], i);
+    for (std::size_t i = 0; i < std::extent_v<U>; ++i) walk_part(value[i], visitor, i);
   } else if constexpr (is_vector<U>::value || is_array<U>::value) {
     if constexpr (is_vector<U>::value) visitor.constant(value.size(), ConstantKind::Length);
     if constexpr (std::is_same_v<typename U::value_type, Tensor> && requires { visitor.tensor_list(value.data(), value.size()); }) return visitor.tensor_list(value.data(), value.size());
     else for (std::size_t i = 0; i < value.size(); ++i) {
       if constexpr (std::is_same_v<U, std::vector<bool>>) {
         const bool b = value[i];
-        part(b, i);
+        walk_part(b, visitor, i);
       } else {
-        part(value[i], i);
+        walk_part(value[i], visitor, i);
       }
     }
   } else if constexpr (is_tuple<U>::value) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (part(std::get<I>(value), std::string_view(), I), ...); }(std::make_index_sequence<std::tuple_size_v<U>>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (walk_part(std::get<I>(value), visitor, std::string_view(), I), ...);
+    }(std::make_index_sequence<std::tuple_size_v<U>>{});
   } else if constexpr (is_string_map<U>::value) {
     visitor.constant(value.size(), ConstantKind::Length);
     for (auto& [key, x] : value) {
       visitor.text(key);
-      part(x, key);
+      walk_part(x, visitor, key);
     }
   } else if constexpr (is_string_hash_map<U>::value) {  // in the order of the keys, whatever their hashes are
     std::vector<decltype(&*value.begin())> sorted;
@@ -304,7 +311,7 @@ void walk(T& value, V& visitor) {
     visitor.constant(value.size(), ConstantKind::Length);
     for (auto* entry : sorted) {
       visitor.text(entry->first);
-      part(entry->second, entry->first);
+      walk_part(entry->second, visitor, entry->first);
     }
   } else if constexpr (is_shared<U>::value) {
     visitor.constant(value != nullptr, ConstantKind::Presence);
@@ -322,21 +329,61 @@ void walk(T& value, V& visitor) {
     value.reprise_with_fields([&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (requires { visitor.joins_bases; } || std::is_base_of_v<Tensor, U>) {
-          ((is_base_in_list(U::reprise_field_names(), I) ? walk(x, visitor) : part(x, name_in_list(U::reprise_field_names(), I), I)), ...);
+          ((is_base_in_list(U::reprise_field_names(), I)
+                ? walk(x, visitor)
+                : walk_part(x, visitor, name_in_list(U::reprise_field_names(), I), I)),
+           ...);
         } else {
-          (part(x, name_in_list(U::reprise_field_names(), I), I), ...);
+          (walk_part(x, visitor, name_in_list(U::reprise_field_names(), I), I), ...);
         }
       }(std::index_sequence_for<decltype(x)...>{});
     });
   } else {
     with_fields(value, [&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        if constexpr (KnowsPath<V>) (part(x, field_name<U, I>(), I), ...);
+        if constexpr (KnowsPath<V>) (walk_part(x, visitor, field_name<U, I>(), I), ...);
         else (walk(x, visitor), ...);
       }(std::index_sequence_for<decltype(x)...>{});
     });
   }
 }
+
+/// Visitor of const leaves. Virtual, so that all visitors that run once a compilation share one traversal of each type.
+class LeafReader {
+ public:
+  LeafReader() = default;
+  explicit LeafReader(Path path) : path_(std::move(path)) {}
+  virtual void tensor(const Tensor&) = 0;
+  virtual void integer(const Int&) = 0;
+  virtual void number(const Scalar&) = 0;
+  virtual void constant(std::uint64_t, ConstantKind) = 0;
+  virtual void text(std::string_view) = 0;
+  Path& path() { return path_; }
+
+ protected:
+  LeafReader(const LeafReader&) = default;
+  LeafReader& operator=(const LeafReader&) = default;
+  ~LeafReader() = default;
+  Path path_;
+};
+/// Likewise of leaves that it replaces.
+class LeafWriter {
+ public:
+  LeafWriter() = default;
+  explicit LeafWriter(Path path) : path_(std::move(path)) {}
+  LeafWriter(const LeafWriter&) = delete;
+  LeafWriter& operator=(const LeafWriter&) = delete;
+  virtual void tensor(Tensor&) = 0;
+  virtual void integer(Int&) = 0;
+  virtual void number(Scalar&) = 0;
+  void constant(std::uint64_t, ConstantKind) {}
+  void text(std::string_view) {}
+  Path& path() { return path_; }
+
+ protected:
+  ~LeafWriter() = default;
+  Path path_;
+};
 
 /// A growing array of words whose memory is kept when it is cleared.
 template <class T>

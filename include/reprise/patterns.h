@@ -30,35 +30,27 @@ struct PatternExample {
 };
 void register_pattern(std::string name, const std::vector<PatternExample>&, PatternOptions);
 
+/// Runs the function in a trace; what it gives becomes the trace's results.
+void trace_pattern(Tracer&, CallFrame&, const Call&);
+
 template <class F, class... A>
 PatternFunction pattern_function(const F& f, const std::tuple<A...>& example) {
   struct Held {
-    std::shared_ptr<F> function;
+    FunctionObject function;
     std::tuple<A...> arguments;
   };
   auto flatten = [](void* p, CallFrame& frame) {
-    frame.constant(reinterpret_cast<std::uintptr_t>(&types_of<A...>));
-    walk(static_cast<const Held*>(p)->arguments, frame);
+    std::apply([&](const A&... a) { flatten_arguments(frame, a...); }, static_cast<const Held*>(p)->arguments);
   };
   auto trace = [](void* p, Tracer& tracer, CallFrame& frame) {
     const Held& held = *static_cast<const Held*>(p);
-    std::tuple<A...> copy(held.arguments);
-    const std::vector<std::string> names;
-    ArgumentTracer replace(tracer, frame, names);
-    walk(copy, replace);
-    auto run = [&]() -> decltype(auto) {
-      FunctionScope running(tracer, held.function);
-      return std::apply(*held.function, copy);
+    auto at_addresses = [&](const A&... a) {
+      void* const at[] = {address_of(a)..., nullptr};
+      trace_pattern(tracer, frame, {call_form<F, result_of<F&, A&...>, A&...>, held.function, at});
     };
-    if constexpr (std::is_void_v<decltype(run())>) {
-      run();
-    } else {
-      auto result = run();
-      ResultTracer take(tracer);
-      walk(result, take);
-    }
+    std::apply(at_addresses, held.arguments);
   };
-  return {std::make_shared<Held>(Held{std::make_shared<F>(f), example}), flatten, trace};
+  return {std::make_shared<Held>(Held{function_object(f), example}), flatten, trace};
 }
 
 }  // namespace detail

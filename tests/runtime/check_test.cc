@@ -5,6 +5,7 @@
 
 #include "base/knobs.h"
 #include "reprise/reprise.h"
+#include "runtime/call.h"
 #include "runtime/specialization.h"
 #include "tests/support/element.h"
 #include "tests/support/error_of.h"
