@@ -138,11 +138,11 @@ bool is_followed() { return traces.load(std::memory_order_relaxed) != 0; }
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
   TensorImpl* t = from.impl();
   retain(t);
-  if (is_followed() && !t->trace) [[unlikely]] {
+  if (is_followed()) [[unlikely]] {
     if (current_trace) {
-      current_trace->handle_read(from);
+      if (!t->trace) current_trace->handle_read(from);
       current_trace->handle_made(to, from);
-    } else if (t_handles) {
+    } else if (t_handles && !t->trace) {
       t_handles->handle_made(to, from);
     }
   }
@@ -161,7 +161,7 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
     return;
   if (current_trace) {
     current_trace->handle_assigned(from, t);
-    if (!t->trace) current_trace->handle_made(to, from);
+    current_trace->handle_made(to, from);
   } else if (t_handles) {
     t_handles->handle_assigned(from, t);
     t_handles->handle_made(to, from);
