@@ -542,6 +542,7 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
                                  : autograd::edge_of(Tensor::share(f.tensors[i])));
   }
   std::vector<Tensor> made;
+  made.reserve(g.joint.outputs.size());  // handles stay where they were noted
   for (const Joint::Output& o : g.joint.outputs) {
     if (o.of == Joint::Output::Of::Base) {
       made.push_back(bases[static_cast<std::size_t>(views->base_of(o.index))]);
