@@ -17,6 +17,8 @@ struct ViewOf {
   std::uint64_t version = 0;                            ///< of the storage, when the view's place on the tape was made
   graph::ViewMade made = graph::ViewMade::Followed;     ///< what may be written through it
 };
+/// ViewOf::version of a view whose place is to be asked of its base.
+inline constexpr std::uint64_t kStale = ~std::uint64_t{0};
 
 /// The gradient that backward() leaves of a tensor.
 struct Kept {

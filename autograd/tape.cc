@@ -134,6 +134,7 @@ class Tape final : public graph::Interpreter {
     const bool wanted = on || s->view->base.requires_grad();
     const std::string name = std::string(c.op.name()) + "_";
     const bool takes_memory = graph::view_facts_of(c.op.id).of == graph::ViewOf::Source;
+    if (!on && takes_memory && shows_its_base(c, self)) return show_otherwise(c, self, wanted);
     if (!wanted && (takes_memory || graph::is_view_of_storage(c.op.id))) {
       TapeUndo::note(self);
       graph::forward_metadata(c);
@@ -170,6 +171,23 @@ class Tape final : public graph::Interpreter {
   }
 
  private:
+  /// Is the memory that a view takes its own, as another view of its base shows it (as_strided_)?
+  static bool shows_its_base(const OpCall& c, const Tensor& self) {
+    const State *s = state_of(self), *source = state_of(*std::get<const Tensor*>(c.args[1]));
+    return s && s->view && source && source->view && source->view->base.impl() == s->view->base.impl();
+  }
+  static void show_otherwise(const OpCall& c, const Tensor& self, bool wanted) {
+    if (wanted && self.impl()->trace) bail(Bail::changes_tape, "as_strided_", c.loc);
+    TapeUndo::note(self);
+    graph::forward_metadata(c);
+    const Aside aside;
+    if (TraceTape* trace = TraceTape::current()) trace->note(self);
+    ViewOf& view = *state_of(self)->view;
+    view.steps = state_of(*std::get<const Tensor*>(c.args[1]))->view->steps;
+    if (wanted) count_write(*self.impl()->storage);  // who kept the handle kept other sizes
+    view.version = wanted ? kStale : version_of(*self.impl());
+  }
+
   static void call_view(const OpCall& c, std::vector<Tensor>& results) {
     graph::forward(c, results);
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
@@ -184,9 +202,18 @@ class Tape final : public graph::Interpreter {
     follow_view(c, self, made, gradients_are_on());
   }
 
+  /// Is a write to it, also of what wants no gradient, one that its base's derivative may or may not see?
+  static bool is_ambiguous(const Tensor& t) {
+    const State* s = state_of(t);
+    return s && s->view && s->view->made == graph::ViewMade::GradientsOff && s->view->base.requires_grad() &&
+           gradients_are_on();
+  }
   static void check_writes(const OpCall& c, bool on) {
-    if (c.inplace) return check_may_write(*std::get<const Tensor*>(c.args[0]), std::string(c.op.name()) + "_", on, c.loc);
-    graph::for_each_written(c, [&](const Tensor& t) { check_may_write(t, c.op.schema.name, on, c.loc); });
+    const auto check = [&](const Tensor& t, const std::string& op) {
+      check_may_write(t, op, on || is_ambiguous(t), c.loc);
+    };
+    if (c.inplace) return check(*std::get<const Tensor*>(c.args[0]), std::string(c.op.name()) + "_");
+    graph::for_each_written(c, [&](const Tensor& t) { check(t, c.op.schema.name); });
   }
   static void note_writes(const OpCall& c) {
     if (c.inplace) return note_write(*std::get<const Tensor*>(c.args[0]), c.loc);

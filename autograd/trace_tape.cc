@@ -1,7 +1,5 @@
 #include "autograd/trace_tape.h"
 
-#include <algorithm>
-
 #include "autograd/views.h"
 #include "base/bail.h"
 
@@ -18,6 +16,7 @@ TraceTape::~TraceTape() {
 }
 
 void TraceTape::end() {
+  const Aside aside;
   for (std::size_t i = changed_.size(); i-- > 0;) {
     const Tensor& t = changed_[i];
     if (!before_[i].known) {
@@ -27,10 +26,12 @@ void TraceTape::end() {
     State& s = *state_of(t);
     s.wants = before_[i].wants;
     std::swap(s.made_by, before_[i].made_by);
-    if (s.view) s.view->version = before_[i].version;
+    const std::optional<ViewOf>& view = before_[i].view;
+    s.view = view ? std::make_unique<ViewOf>(*view) : nullptr;
+    s.unfollowed = before_[i].unfollowed;
     t.impl()->structure_word.store(0, std::memory_order_relaxed);
   }
-  changed_.clear(), before_.clear(), inputs_.clear();
+  changed_.clear(), before_.clear(), at_.clear(), inputs_.clear();
 }
 
 const TraceTape::Input* TraceTape::input(std::uint32_t number) const {
@@ -44,23 +45,29 @@ const TensorImpl* TraceTape::argument_on(const TensorImpl* base) const {
   return nullptr;
 }
 Edge TraceTape::edge_before(const Tensor& t) const {
-  for (std::size_t i = 0; i < changed_.size(); ++i)
-    if (changed_[i].impl() == t.impl() && before_[i].known) {
-      if (before_[i].made_by || !before_[i].wants) return before_[i].made_by;
-      break;
-    } else if (changed_[i].impl() == t.impl()) {
-      return {};
-    }
-  return edge_of(t);
+  const auto at = at_.find(t.impl());
+  if (at == at_.end()) return edge_of(t);
+  const Before& before = before_[at->second];
+  if (!before.known) return {};
+  return before.made_by || !before.wants ? before.made_by : edge_of(t);
 }
 
 TraceTape* TraceTape::current() { return t_current; }
 
 void TraceTape::note(const Tensor& t) {
-  if (t.impl()->trace || std::any_of(changed_.begin(), changed_.end(), [&](const Tensor& c) { return c.impl() == t.impl(); })) return;
+  if (t.impl()->trace || at_.count(t.impl())) return;
+  const Aside aside;
   const State* s = state_of(t);
-  changed_.push_back(t);
-  before_.push_back(s ? Before{true, s->wants, s->made_by, s->view ? s->view->version : 0} : Before{false, false, {}, 0});
+  // In this order, so that what fails in between leaves nothing half noted.
+  const std::optional<ViewOf> view = s && s->view ? std::optional(*s->view) : std::nullopt;
+  before_.push_back(s ? Before{true, s->wants, s->made_by, view, s->unfollowed} : Before{false, false, {}, {}, false});
+  try {
+    changed_.push_back(t);
+  } catch (...) {
+    before_.pop_back();
+    throw;
+  }
+  at_.emplace(t.impl(), changed_.size() - 1);
 }
 
 void check_hooked_in_trace(const Node& n, const char* op, SourceLoc loc) {

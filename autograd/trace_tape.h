@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/state.h"
@@ -60,11 +62,13 @@ class TraceTape {
     bool known;                    ///< had it a state?
     bool wants;
     Edge made_by;
-    std::uint64_t version;         ///< ViewOf::version
+    std::optional<ViewOf> view;
+    bool unfollowed;
   };
   std::vector<Input> inputs_;
   std::vector<Tensor> changed_;
-  std::vector<Before> before_;
+  std::vector<Before> before_;             // of changed_
+  std::unordered_map<const TensorImpl*, std::size_t> at_;  // in changed_
   std::vector<CheckpointOf> checkpoints_;  // inner ones before those around them
   TraceTape* const outer_;
 };

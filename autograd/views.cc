@@ -5,6 +5,7 @@
 #include "autograd/tape.h"
 #include "autograd/tape_undo.h"
 #include "autograd/trace_tape.h"
+#include "base/bail.h"
 #include "base/errors.h"
 #include "graph/view_column.h"
 #include "reprise/ops.h"
@@ -115,8 +116,8 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
            "has returned, whose derivative a write would replace by that of the view: clone() it first");
   if (s->view->made == ViewMade::GradientsOff)
     refuse(
-        "writes through a view that was made while gradients were off, what has a gradient: make the view where they "
-        "are on, or detach() it");
+        "writes through a view that was made while gradients were off, and what is written, or what it is a view of, "
+        "wants one: make the view where they are on, write where they are off (NoGradScope), or detach() it");
   if (is_unfollowed(s->view->base)) refuse_unfollowed();
   if (s->view->base.requires_grad() && is_leaf(s->view->base)) refuse("writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
   if (s->wants && !s->made_by) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
@@ -197,14 +198,17 @@ void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint
   State& s = make_state(self);
   if (!s.view) return set_made_by(self, node, result);
   const Tensor& base = s.view->base;
-  if (names_places(*s.view) && !(base.is_contiguous() && identical(base.storage_offset(), Int(0))))
+  if (names_places(*s.view) && !(base.is_contiguous() && identical(base.storage_offset(), Int(0)))) {
+    // Where an argument begins, no trace knows.
+    if (base.impl()->trace) bail(Bail::changes_tape, node->name().c_str(), node->loc);
     fail(ErrorCode::InvalidArgument, node->name().c_str(), node->loc, "writes through as_strided to a tensor that does not begin and lie as its storage: clone() that first");
+  }
   REPRISE_CHECK(!node->next.empty());
   auto made = std::make_shared<CopySlices>(base, s.view->steps, node, result);
   set_made_by(base, made, 0);
   TapeUndo::note(self);
   if (TraceTape* trace = TraceTape::current()) trace->note(self);
-  s.view->version = ~std::uint64_t{0};
+  s.view->version = kStale;
   bring_up_to_date(s);
 }
 

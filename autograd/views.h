@@ -13,7 +13,9 @@ namespace reprise::autograd {
 // - A view's place is brought up to date when somebody asks for it and the storage has been written since: it is then
 // the view operators' nodes upon its base's place.
 // - A view that a custom Function returns, or that was made where gradients were off, is not written by what has a
-// gradient (graph::ViewMade); nor are views of it. Where the tape was not followed (views made before the process asked
+// gradient (graph::ViewMade); nor are views of it. The latter is written where gradients are on by nothing at all while
+// its base wants one: written where they are off, it has its base's place.
+// Where the tape was not followed (views made before the process asked
 // for gradients, or in an InferenceScope), such a write is an error: its base is not known.
 
 /// After a view operator: `made` is a view of `of`, by this call.

@@ -10,6 +10,7 @@ namespace reprise::graph {
 enum class ViewMade : std::uint8_t {
   Followed,                      ///< by view operators that the tape replays
   GradientsOff,                  ///< where gradients were off: nothing with a gradient is written through it
+  GradientsOffPlaced,            ///< of a trace's result: likewise; what was written since gave it a place
   InFunction,                    ///< by a custom Function, whose own derivative stands for it: likewise
 };
 

@@ -34,53 +34,79 @@ using autograd::state_of;
 
 bool wants_gradient(const TensorImpl& t) { return requires_grad(t) && !(graph::setting(graph::Setting::NoGrad)) && !(graph::thread_state.answered & bit(graph::Key::Autograd)); }
 
+namespace {
+/// Where a tensor stands on the caller's tape, as far as what may be written differs.
+enum class Stands : std::uint8_t {
+  Aside,
+  Leaf,
+  Made,        ///< by an operator
+  View,
+  ViewOfLeaf,
+  LeafView,    ///< a view that was made a leaf
+  OffView,     ///< a view that was made while gradients were off, and has its base's place
+  OffViewAside,  ///< that has none, but gets it once it is written
+};
+Stands place_on_tape(const TensorImpl& t) {
+  const autograd::State* s = state_of(t);
+  if (!s || graph::setting(graph::Setting::NoGrad) || (graph::thread_state.answered & bit(graph::Key::Autograd)))
+    return Stands::Aside;
+  const bool off = s->view && s->view->made == graph::ViewMade::GradientsOff;
+  if (!s->requires_grad()) return off && s->view->base.requires_grad() ? Stands::OffViewAside : Stands::Aside;
+  if (!s->view) return s->made_by ? Stands::Made : Stands::Leaf;
+  if (!s->made_by) return Stands::LeafView;
+  if (off) return Stands::OffView;
+  return autograd::is_leaf(s->view->base) ? Stands::ViewOfLeaf : Stands::View;
+}
+}  // namespace
+
 void add_gradients(CallFrame& f) {
   if (!graph::tape.load(std::memory_order_relaxed)) [[likely]] return;
   std::uint64_t word = 0, any = 0;
   std::size_t n = 0;
   const std::size_t words = f.structure.size();
+  constexpr std::size_t kBits = 3, kInAWord = 64 / kBits;
   for (const TensorImpl* t : f.tensors) {
-    // A leaf, or made by an operator: what may be written differs.
-    std::uint64_t kind = 0;
-    if (wants_gradient(*t)) {
-      const autograd::State& s = *state_of(*t);
-      kind = s.view ? 3 : s.made_by ? 2 : 1;
-    }
-    word |= kind << (2 * (n % 32));
+    const auto kind = static_cast<std::uint64_t>(place_on_tape(*t));
+    word |= kind << (kBits * (n % kInAWord));
     any |= kind;
-    if (++n % 32 == 0) f.constant(std::exchange(word, 0));
+    if (++n % kInAWord == 0) f.constant(std::exchange(word, 0));
   }
-  if (n % 32) f.constant(word);
+  if (n % kInAWord) f.constant(word);
   if (!any) f.structure.resize(words);
 }
 
 // ---- the trace
 
 void follow_argument(Tracer& tracer, std::uint32_t input, const Tensor& traced, const TensorImpl& concrete) {
-  if (!wants_gradient(concrete) || state_of(traced)) return;
+  const Stands stands = place_on_tape(concrete);
+  if (stands == Stands::Aside || state_of(traced)) return;
   const autograd::Aside aside;
   const autograd::State& real = *state_of(concrete);
-  auto follow = [&](const Tensor& t) {
+  auto follow = [&](const Tensor& t, bool leaf) {
     autograd::State& s = autograd::make_state(t);
     s.wants = s.from_outside = true;
     Edge edge = autograd::edge_of(t);
-    if (real.made_by || real.view) {
+    if (!leaf) {
       // It may be written; what it was is the result of something outside.
       s.wants = false;
       s.made_by = edge;
     }
     return edge;
   };
-  autograd::TraceTape::Input i{input, traced, follow(traced), {}, {}};
+  autograd::TraceTape::Input i{input, traced, {}, {}, {}};
+  if (stands == Stands::OffViewAside) autograd::make_state(traced).from_outside = true;
+  else i.edge = follow(traced, stands == Stands::Leaf || stands == Stands::LeafView);
   if (real.view && real.view->made != graph::ViewMade::InFunction) {
     i.base = tracer.second_handle(traced);
-    i.edge_of_base = follow(i.base);
+    // A write through it is refused where the function makes it, before what fails behind that.
+    i.edge_of_base = follow(i.base, stands == Stands::ViewOfLeaf);
     const graph::CallArg args[] = {&i.base};
     auto view = std::make_unique<autograd::ViewOf>();
     view->base = i.base;
     view->steps = {
         std::make_shared<const autograd::Call>(graph::OpCall{graph::op(graph::OpId::alias), args, false, {}})};
     view->version = autograd::version_of(*traced.impl());
+    view->made = real.view->made;
     state_of(traced)->view = std::move(view);
   }
   tracer.tape->add_input(std::move(i));
@@ -100,8 +126,8 @@ graph::ViewMade made_on_tape(const Tensor& t) {
   if (!s || !s->view) return graph::ViewMade::Followed;
   if (s->view->made == graph::ViewMade::InFunction && s->made_by && s->view->version != autograd::version_of(*t.impl()))
     bail(Bail::changes_tape, "compile", {}, "what a Function's result is a view of is written");
-  // What was written since has given it a derivative, as that of other views.
-  if (s->view->made == graph::ViewMade::GradientsOff && autograd::edge_of(t)) return graph::ViewMade::Followed;
+  if (s->view->made == graph::ViewMade::GradientsOff && autograd::edge_of(t))
+    return graph::ViewMade::GradientsOffPlaced;
   return s->view->made;
 }
 
@@ -201,7 +227,14 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
                                                     base) != seen.begin() + static_cast<std::ptrdiff_t>(inputs);
     const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });
     if (!of_input && (base == t.impl() || known->second == 1)) {
-      if (is_own(e)) add({Joint::Output::Of::Result, i}, t, e);
+      // Written later, it gets the place that its base has.
+      if (results_made.back() == graph::ViewMade::GradientsOff ||
+          results_made.back() == graph::ViewMade::GradientsOffPlaced) {
+        if (const Edge at = autograd::place_by_base(*state_of(t)); is_own(at))
+          add({Joint::Output::Of::OwnBase, i}, t, at);
+      } else if (is_own(e)) {
+        add({Joint::Output::Of::Result, i}, t, e);
+      }
       continue;
     }
     // Made while gradients were off it has no place yet, but has that of its base once that is written.
@@ -294,7 +327,8 @@ void check_views(const Joint& joint, const TapeViews* views) {
   auto is_known = [&](const Joint::Output& o) {
     switch (o.of) {
       case Joint::Output::Of::Input: return true;
-      case Joint::Output::Of::Result: return !views || views->place(o.index) == TapeViews::Place::Own;
+      case Joint::Output::Of::Result:
+      case Joint::Output::Of::OwnBase: return !views || views->place(o.index) == TapeViews::Place::Own;
       case Joint::Output::Of::Base: return views && views->base_of(o.index) >= 0;
     }
     return false;
@@ -308,7 +342,7 @@ void check_views(const Joint& joint, const TapeViews* views) {
 /// Which of the joint graph's outputs a base is; ~0: none.
 std::uint32_t output_of_base(const Joint& joint, const TapeViews& views, std::int32_t base) {
   const auto is_it = [&](const Joint::Output& o) {
-    return o.of != Joint::Output::Of::Input && views.base_of(o.index) == base;
+    return o.of != Joint::Output::Of::Input && o.of != Joint::Output::Of::OwnBase && views.base_of(o.index) == base;
   };
   const auto at = std::find_if(joint.outputs.begin(), joint.outputs.end(), is_it);
   return at == joint.outputs.end() ? ~0u : static_cast<std::uint32_t>(at - joint.outputs.begin());
@@ -375,7 +409,8 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
     if (leaf < t.tensor_results.size() && t.kept.empty() && t.assigned.empty()) {
       std::uint32_t output = ~0u;
       for (std::uint32_t k = 0; k < joint.outputs.size(); ++k)
-        if (joint.outputs[k].of == Joint::Output::Of::Result &&
+        if ((joint.outputs[k].of == Joint::Output::Of::Result ||
+             joint.outputs[k].of == Joint::Output::Of::OwnBase) &&
             t.tensor_results[joint.outputs[k].index] == t.tensor_results[leaf])
           output = k;
       made->saved.push_back({SavedValue::Where::Result, leaf, output});
@@ -477,9 +512,14 @@ struct BackwardNode final : autograd::Node {
 
 void check_on_tape(const Gradients& g, const CallFrame& f) {
   for (const Joint::Input& i : g.joint.inputs) autograd::edge_of(Tensor::share(f.tensors[i.index]));
-  for (const Joint::Output& o : g.joint.outputs)
-    if (o.of == Joint::Output::Of::Input)
-      autograd::check_may_write(Tensor::share(f.tensors[o.index]), g.name, true, {});
+  for (const Joint::Output& o : g.joint.outputs) {
+    if (o.of != Joint::Output::Of::Input) continue;
+    const Tensor t = Tensor::share(f.tensors[o.index]);
+    autograd::check_may_write(t, g.name, true, {});
+    // The node tells what the other results add to what goes into it, not to what comes out of it.
+    if (const autograd::State* s = state_of(t); g.joint.outputs.size() > 1 && s && s->retained_by)
+      bail(Bail::changes_tape, g.name.c_str(), {}, "an argument that retains its gradient is written");
+  }
 }
 
 void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const TapeViews* views,
@@ -510,10 +550,19 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
     node->next.push_back(view ? s->made_by : autograd::edge_of(Tensor::share(f.tensors[i])));
   }
   std::vector<Tensor> made;
+  made.reserve(g.joint.outputs.size());  // handles stay where they were noted
   for (const Joint::Output& o : g.joint.outputs) {
-    if (o.of == Joint::Output::Of::Base) made.push_back(bases[static_cast<std::size_t>(views->base_of(o.index))]);
-    else
+    if (o.of == Joint::Output::Of::Base) {
+      made.push_back(bases[static_cast<std::size_t>(views->base_of(o.index))]);
+    } else if (o.of == Joint::Output::Of::OwnBase) {
+      const autograd::Aside aside;
+      const graph::PlainScope plain;
+      const Tensor shown = Tensor::share(outputs.tensors[o.index]);
+      autograd::note_view(shown, graph::ViewMade::GradientsOff);
+      made.push_back(state_of(shown)->view->base);
+    } else {
       made.push_back(Tensor::share(o.of == Joint::Output::Of::Input ? f.tensors[o.index] : outputs.tensors[o.index]));
+    }
     node->results.push_back(autograd::meta_of_result(made.back()));
   }
   std::size_t next_own = 0;
@@ -523,7 +572,10 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
       case SavedValue::Where::Own: node->saved.push_back(autograd::Saved::input(own[next_own++])); break;
       case SavedValue::Where::Result:
       case SavedValue::Where::Base: {
-        const Tensor t = s.where == SavedValue::Where::Base ? bases[s.index] : Tensor::share(outputs.tensors[s.index]);
+        const bool own_base = s.output != ~0u && g.joint.outputs[s.output].of == Joint::Output::Of::OwnBase;
+        const Tensor t = own_base                            ? made[s.output]  // a view of it would keep the node
+                         : s.where == SavedValue::Where::Base ? bases[s.index]
+                                                              : Tensor::share(outputs.tensors[s.index]);
         node->saved.push_back(s.output == ~0u ? autograd::Saved::input(t) : autograd::Saved::own_result(t, s.output));
         break;
       }

@@ -34,6 +34,7 @@ struct Joint {
     enum class Of : std::uint8_t {
       Result,
       Base,  ///< what the result is a view of, which is none itself (Note [Views on the tape] in tape_views.h)
+      OwnBase,  ///< what the result alone is a view of, made while gradients were off; as the result shows it
       Input,
     } of;
     std::uint32_t index;           ///< among the results' leaves, or of the input

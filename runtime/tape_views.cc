@@ -51,6 +51,7 @@ std::unique_ptr<const TapeViews> TapeViews::of(const graph::Graph& g, const std:
     if (!autograd::is_differentiable(source.dtype)) continue;
     View v;
     v.leaf = leaf, v.made = its;
+    if (its == ViewMade::GradientsOffPlaced) v.made = ViewMade::GradientsOff, v.placed = true;
     if (alias && its != ViewMade::InFunction) {
       const graph::TapeBase& on = bases[static_cast<std::size_t>(at)];
       const auto base = o.recipe.begin() + on.steps;
@@ -201,12 +202,14 @@ void TapeViews::follow(const CallFrame& f, Outputs& outputs, const std::vector<T
         } else {
           const graph::PlainScope plain;
           autograd::note_view(Tensor::share(given), v.made);
+          if (v.placed) autograd::state_of(*given)->view->version = autograd::kStale;
         }
         break;
       case Place::OfBase:
         const Tensor of = v.input >= 0 ? Tensor::share(f.tensors[static_cast<std::size_t>(v.input)])
                                        : bases[static_cast<std::size_t>(v.base)];
         const Tensor made = replay(of, v.steps, numbers, true, gradients && v.made == ViewMade::Followed);
+        if (v.placed) autograd::state_of(made)->view->version = autograd::kStale;
         for (std::size_t leaf = v.leaf; leaf < outputs.tensors.size(); ++leaf) {
           if (outputs.tensors[leaf] != given) continue;
           retain(made.impl());

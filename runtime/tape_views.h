@@ -19,6 +19,7 @@ namespace reprise::detail {
 // That one is made for the call.
 // - A tensor that nobody holds and of which one result alone is a view is no base: the result stands on the tape by
 // itself.
+//   It is one all the same where that view was made while gradients were off: a later write gives it the base's place.
 // - What a Function has returned stands by itself, too. Through it, and through views that were made while gradients
 // were off, nothing is written
 //   that has a gradient (graph::ViewMade).
@@ -69,6 +70,7 @@ class TapeViews {
     std::uint32_t leaf;
     Place place = Place::Own;
     graph::ViewMade made = graph::ViewMade::Followed;
+    bool placed = false;                       ///< made while gradients were off, it has its base's place all the same
     std::int32_t input = -1, base = -1;        ///< what it is a view of
     std::vector<graph::ViewStep> steps;        ///< from there
   };

@@ -40,7 +40,12 @@ void Tracer::handle_read(const Tensor& from) noexcept {
   note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.read(from); });
 }
 void Tracer::handle_made(const Tensor& at, const Tensor& from) noexcept {
-  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.made(at, from); });
+  const bool traced = (from.impl() ? from : at).impl()->trace;  // a copy's own is not set yet, what is moved is gone
+  note(in_function_, [&](VariableLog& log, bool inside) {
+    if (!inside) return;
+    if (traced) log.made_of_traced(at);
+    else log.made(at, from);
+  });
 }
 void Tracer::handle_asked(const Tensor& at) noexcept {
   const bool own = at.impl() && at.impl()->trace;

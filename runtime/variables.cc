@@ -54,6 +54,7 @@ void VariableLog::assigned(const Tensor& to, TensorImpl* before) {
 }
 
 void VariableLog::destroyed(const Tensor& at, bool inside) {
+  traced_.erase(&at);
   auto it = entries_.find(&at);
   const bool of_others = it != entries_.end() ? !it->second.own && it->second.before.defined() : at.defined() && !at.impl()->trace;
   destroyed_others_ |= inside && of_others;
@@ -111,6 +112,8 @@ std::vector<const Tensor*> VariableLog::decisive() const {
 
 void VariableLog::replace(const TensorImpl* was, const Tensor& now) const {
   for (const auto& [at, e] : entries_)
+    if (at->impl() == was) *const_cast<Tensor*>(at) = now;
+  for (const Tensor* at : traced_)
     if (at->impl() == was) *const_cast<Tensor*>(at) = now;
 }
 

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bail.h"
@@ -51,12 +52,13 @@ class VariableLog {
 
   void read(const Tensor& from);
   void made(const Tensor& at, const Tensor& from);
+  void made_of_traced(const Tensor& at) { traced_.insert(&at); }
   void asked(const Tensor& at);
   void assigned(const Tensor& to, TensorImpl* before);
   /// `inside`: by the function, rather than by what is around it.
   void destroyed(const Tensor& at, bool inside);
   /// Not the function's doing: a place where its result was left.
-  void forget(const Tensor& at) { entries_.erase(&at); }
+  void forget(const Tensor& at) { entries_.erase(&at), traced_.erase(&at); }
 
   /// Where nothing was made while the function ran.
   struct Before {
@@ -78,7 +80,7 @@ class VariableLog {
   /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
   /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
-  void commit() { entries_.clear(); }
+  void commit() { entries_.clear(), traced_.clear(); }
   /// Lets all handles that hold `was` hold `now`.
   void replace(const TensorImpl* was, const Tensor& now) const;
   /// Calls f(address) for each handle that the function has touched and that still exists.
@@ -94,6 +96,7 @@ class VariableLog {
   };
   static bool is_unknown(const Tensor* at, const Entry&, const Before&);
   std::unordered_map<const Tensor*, Entry> entries_;  // of handles that exist
+  std::unordered_set<const Tensor*> traced_;          // that exist, and were made to hold a traced tensor
   bool destroyed_others_ = false;
 };
 

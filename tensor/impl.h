@@ -120,7 +120,7 @@ struct TraceHook {
   virtual const TracedTensor& traced_of_captured(const Tensor&) = 0;
   // What is done to handles (tensor/variable.cc).
   virtual void handle_read(const Tensor& from) noexcept = 0;                        ///< of a real tensor: it is copied
-  virtual void handle_made(const Tensor&, const Tensor& from) noexcept = 0;         ///< of a real tensor, as a copy or by moving one
+  virtual void handle_made(const Tensor&, const Tensor& from) noexcept = 0;         ///< as a copy or by moving one
   virtual void handle_asked(const Tensor&) noexcept = 0;                            ///< whether it holds a tensor
   virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from; has happened
   virtual void handle_destroyed(const Tensor&) noexcept = 0;                        ///< about to be; also one that holds nothing

@@ -155,11 +155,11 @@ bool is_followed() { return traces.load(std::memory_order_relaxed) != 0; }
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept {
   TensorImpl* t = from.impl();
   retain(t);
-  if (is_followed() && !t->trace) [[unlikely]] {
+  if (is_followed()) [[unlikely]] {
     if (current_trace) {
-      current_trace->handle_read(from);
+      if (!t->trace) current_trace->handle_read(from);
       current_trace->handle_made(to, from);
-    } else if (t_handles) {
+    } else if (t_handles && !t->trace) {
       for_each_hook([&](HandleHook& h) { h.handle_made(to, from); });
     }
   }
@@ -178,7 +178,7 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
     return;
   if (current_trace) {
     current_trace->handle_assigned(from, t);
-    if (!t->trace) current_trace->handle_made(to, from);
+    current_trace->handle_made(to, from);
   } else if (t_handles) {
     for_each_hook([&](HandleHook& h) { h.handle_assigned(from, t), h.handle_made(to, from); });
   }

@@ -253,8 +253,10 @@ class Pair {
     for (unsigned j = 0; j < 2; ++j)
       which.push_back(want_.results.size() + (c.data >> (8 * j)) % 13 % (ws.size() - want_.results.size()));
     for (std::size_t i : which) {
+      const bool quietly = c.data >> (i % 24) & 1;  // that reaches views made while gradients were off
       auto write = [&](Side& s, const Tensor& t) -> std::string {
         try {
+          const auto off = quietly ? std::make_unique<NoGradScope>() : nullptr;
           if (t.dtype() == kBool)
             t.logical_not_();
           else if (!t.is_floating_point())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/counters.h"
@@ -761,6 +763,63 @@ TEST(ChangedVariable, TakenFromAQueue) {
   });
   for (int i = 1; i < 4; ++i) EXPECT_EQ(at(f(ones({1})), 0), static_cast<float>(i));
   EXPECT_TRUE(q.empty());
+}
+
+// What a first call leaves where nothing was is what the function has left there: an argument, a captured tensor, a
+// result.
+TEST(ChangedVariable, HoldsTheTensorsThemselves) {
+  std::vector<Tensor> list;
+  Tensor w = ones({2});
+  using Body = std::function<Tensor(const Tensor& x, const Tensor& y)>;
+  const std::tuple<const char*, Body, const char*> bodies[] = {
+      {"list = {x, y}", [&](const Tensor& x, const Tensor& y) { list = {x, y}; return x * 2; }, "xy"},
+      {"a result", [&](const Tensor& x, const Tensor& y) { Tensor r = x * 2; list = {y, r, r}; return r; }, "yrr"},
+      {"captured", [&](const Tensor& x, const Tensor&) { list = {w, x}; return x * 2; }, "wx"},
+      {"push_back",
+       [&](const Tensor& x, const Tensor& y) {
+         list.push_back(x), list.push_back(y), list.push_back(x);
+         return x * 2;
+       },
+       "xyx"},
+      {"moved",
+       [&](const Tensor& x, const Tensor& y) {
+         std::vector<Tensor> made{x, y};
+         list = std::move(made);
+         return x * 2;
+       },
+       "xy"},
+      {"swapped",
+       [&](const Tensor& x, const Tensor& y) {
+         std::vector<Tensor> made{x, y};
+         std::swap(list, made);
+         return x * 2;
+       },
+       "xy"},
+      {"copied",
+       [&](const Tensor& x, const Tensor& y) {
+         const std::vector<Tensor> made{y, x};
+         list = made;
+         return x * 2;
+       },
+       "yx"},
+      {"written", [&](const Tensor& x, const Tensor& y) { y.add_(1), list = {x, y}; return x * 2; }, "xy"},
+      {"a view", [&](const Tensor& x, const Tensor& y) { list = {x.view({2, 1}), y}; return x * 2; }, "-y"},
+  };
+  for (const auto& [name, body, expected] : bodies)
+    for (bool reserved : {false, true}) {
+      auto f = compile(body);
+      for (int times = 0; times < 3; ++times) {
+        list = {};
+        if (reserved) list.reserve(8);
+        Tensor x = ones({2}), y = zeros({3});
+        const Tensor r = f(x, y);
+        std::string held;
+        for (const Tensor& t : list)
+          held += t.is_same(x) ? 'x' : t.is_same(y) ? 'y' : t.is_same(w) ? 'w' : t.is_same(r) ? 'r' : '-';
+        EXPECT_EQ(held, expected) << name << ", call " << times;
+        EXPECT_EQ(at(r, 0), 2);
+      }
+    }
 }
 
 TEST(ChangedVariable, HandlesThatTheFunctionMakesAndDestroys) {
