@@ -14,6 +14,7 @@
 #include "reprise/miss.h"
 #include "reprise/stats.h"
 #include "reprise/tensor.h"
+#include "reprise/tensor_names.h"
 #include "reprise/visible.h"
 
 namespace reprise REPRISE_VISIBLE {
@@ -88,6 +89,13 @@ void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc l
 /// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it was marked dynamic.
 void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
 
+/// Is this thread tracing a function, to compile it? Then what runs here runs once, with tensors that have no elements:
+/// print and count elsewhere. False in eager calls and in replays, which do not run the function. It is a constant of
+/// the compilation, and no guard: eager calls and compiled ones must mean the same. True in a branch of cond, in a
+/// compiled function that another one calls, and in derivatives that are traced (hooks, custom functions). Any thread;
+/// throws nothing.
+bool is_compiling() noexcept;
+
 /// What explain() tells beside its summary; values may be combined.
 enum class Detail : unsigned {
   Summary = 0,
@@ -99,9 +107,16 @@ enum class Detail : unsigned {
 };
 constexpr Detail operator|(Detail a, Detail b) { return static_cast<Detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 
+template <class F>
+class CompiledFunction;
+
 namespace detail {
 
 struct Compiled;        // runtime/compiled.h: one compiled function's state
+template <class F>
+const std::shared_ptr<Compiled>& compiled_of(const CompiledFunction<F>& f) {
+  return f.state_;
+}
 struct Specialization;  // runtime/specialization.h: guards and the program for the calls they admit
 class Tracer;           // runtime/tracer.h
 class StructureNames;
@@ -420,6 +435,9 @@ struct Misfitting {
 /// Copies share the function object and one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
 template <class F>
 class CompiledFunction {
+  template <class G>
+  friend const std::shared_ptr<detail::Compiled>& detail::compiled_of(const CompiledFunction<G>&);
+
  public:
   CompiledFunction(F f, CompileOptions options) : f_(std::make_shared<F>(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
 
@@ -623,6 +641,7 @@ class CompiledFunction {
   template <class T>
   decltype(auto) run(detail::Tracer& tracer, T& arguments) const {
     detail::FunctionScope running(tracer, f_);
+    const detail::NamesInTrace<F> names(*f_);
     return std::apply(*f_, arguments);
   }
 
