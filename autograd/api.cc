@@ -90,6 +90,7 @@ void add_roots(autograd::Walk& w, TensorArrayRef outputs, TensorArrayRef weights
       if (!(t.numel() == 1))
         fail(ErrorCode::ShapeMismatch, op, w.loc, "a tensor of sizes ", graph::sizes_text(t.sizes()), " has a gradient only with a weight for each element: give it, or reduce the tensor to one element");
       weight = ones(t.sizes(), {.dtype = t.dtype(), .device = t.device()}, w.loc);
+      if (current_trace) current_trace->note_loss(t);
     } else {
       const Ints have = weight.sizes(), want = t.sizes();
       bool same = have.size() == want.size();
@@ -125,6 +126,8 @@ std::vector<Tensor> grad(TensorArrayRef outputs, TensorArrayRef inputs, TensorAr
   for (std::size_t i = 0; i < made.size(); ++i)
     if (!made[i].defined() && !options.allow_unused)
       fail(ErrorCode::InvalidArgument, "grad", loc, "no output was computed of input ", i, ", of sizes ", graph::sizes_text(inputs[i].sizes()), "; with allow_unused its gradient is undefined");
+  for (std::size_t i = 0; current_trace && i < made.size(); ++i)
+    if (made[i].defined()) current_trace->note_gradient(made[i], inputs[i]);
   return made;
 }
 

@@ -19,6 +19,8 @@ std::string Device::str() const {
       return "cuda:" + std::to_string(index);
     case DeviceType::Null:
       return "null";
+    case DeviceType::ShapeOnly:
+      return "shape_only";
   }
   return "device " + std::to_string(static_cast<int>(type));
 }
@@ -39,6 +41,8 @@ std::string why_unavailable(Device d) {
       return why_no_cuda(d.index);
     case DeviceType::Null:
       return "";
+    case DeviceType::ShapeOnly:
+      return "tensors on it have sizes and no elements";
   }
   return "no such kind of device";
 }

@@ -21,7 +21,10 @@ namespace {
 /// The device's name as operators take it; lives on the caller's stack (short strings need no heap).
 struct DeviceName {
   std::string text;
-  explicit DeviceName(const TensorOptions& o) : text(o.device.value_or(Device::cpu()).str()) {}
+  explicit DeviceName(const TensorOptions& o) : DeviceName(o.device ? *o.device : graph::default_device()) {}
+  explicit DeviceName(Device d) : text(d.str()) {
+    if (is_shape_only(d)) any_shape_only.store(true, std::memory_order_relaxed);
+  }
   operator std::string_view() const { return text; }
 };
 

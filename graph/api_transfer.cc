@@ -1,5 +1,7 @@
 // What leaves a device's memory, for another device or for the program. Where no interpreter listens these are plain functions;
 // otherwise calls of operators that come back here (transfer_call).
+#include <algorithm>
+
 #include "base/errors.h"
 #include "device/backend.h"
 #include "device/device_memory.h"
@@ -22,10 +24,25 @@ namespace {
 
 bool is_dense(const TensorImpl& t) { return byte_extent(t) == t.numel() * item_size(t.dtype); }
 
+// Its sizes and strides, as a copy on a device has them.
+Tensor shape_of(const TensorImpl& t) {
+  std::int64_t strides[kMaxRank];
+  const Tensor dense = empty_concrete(t.sizes, t.rank, t.dtype, Device::shape_only());
+  const TensorImpl& made = *dense.impl();
+  std::copy_n(is_dense(t) ? t.strides : made.strides, kMaxRank, strides);
+  retain(made.storage);
+  return Tensor::adopt(new_impl(t.dtype, made.device, t.sizes, strides, t.rank, 0, made.storage));
+}
+
 Tensor moved(const Tensor& self, Device device, bool non_blocking, SourceLoc loc) {
   const TensorImpl& t = *self.impl();
   if (t.device == device) return self;
   if (t.trace) t.trace->reads_value("to(device)", loc);
+  if (is_shape_only(device)) return shape_of(t);
+  if (is_shape_only(t.device))
+    fail(ErrorCode::InvalidArgument, "to", loc, "the tensor is shape-only (", t.numel(), " elements of ", t.dtype,
+         "): there are no elements to move to ", device.str(),
+         "; make it there, or load its values (load_safetensors)");
   device::require_available(device, "to", loc);
   return transfer(is_dense(t) ? self : contiguous(self, loc), device, "to", loc, non_blocking);
 }
@@ -40,7 +57,16 @@ bool copied_unwaited(const Tensor& self, const Tensor& src, SourceLoc loc) {
   return true;
 }
 
+// A shape-only tensor takes any values, once their sizes fit; it has none to give.
+void copy_shape(const Tensor& self, const Tensor& src, SourceLoc loc) {
+  if (!is_shape_only(self.impl()->device))
+    fail(ErrorCode::InvalidArgument, "copy_", loc, "the source is shape-only: there are no elements to copy");
+  const Tensor shape = shape_of(*src.impl());
+  call1(OpId::copy, {&self, &shape}, loc, true);
+}
+
 void copy_across(const Tensor& self, const Tensor& src, bool non_blocking, SourceLoc loc) {
+  if (is_shape_only(self.impl()->device) || is_shape_only(src.impl()->device)) return copy_shape(self, src, loc);
   if (non_blocking && copied_unwaited(self, src, loc)) return;
   if (self.impl()->trace) self.impl()->trace->reads_value("copy_ from another device", loc);
   call1(OpId::copy, {&self, arg(moved(src, self.impl()->device, false, loc))}, loc, true);

@@ -51,14 +51,14 @@ Effects effects_of(const Node& node) {
   return all;
 }
 
-ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kind kind) {
+ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kind kind, bool captured) {
   ValueId id{static_cast<std::uint32_t>(values.size())};
   Value v;
   v.meta = std::move(meta);
   v.result = static_cast<std::uint32_t>(inputs.size());
   v.name = std::move(input_name);
   values.push_back(std::move(v));
-  inputs.push_back({id, kind, false, false});
+  inputs.push_back({id, kind, false, false, captured});
   return id;
 }
 

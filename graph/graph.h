@@ -77,8 +77,15 @@ struct Value {
 /// What the signature says of an input that is a tensor.
 struct InputSpec {
   ValueId value;
-  enum class Kind : std::uint8_t { User, Captured } kind = Kind::User;
+  enum class Kind : std::uint8_t {
+    User,       ///< an argument, or what stands for one
+    Parameter,  ///< a weight: a field of a module, frozen memory, or a captured tensor that is only read
+    Buffer,     ///< state of a module, or a captured tensor that is written
+    Saved,      ///< backwards: a value of the forward
+    Tangent,    ///< backwards: the gradient that comes in for a result
+  } kind = Kind::User;
   bool mutates_data = false, mutates_metadata = false;
+  bool captured = false;  ///< an implicit input: no argument
 };
 
 /// What the signature says of an input that is a number. It is a symbol of the environment, not a value.
@@ -107,6 +114,15 @@ struct OutputSpec {
   Layout layout;                       ///< aliases: relative to the source's storage
   bool grows = false;                  ///< HandleOfInput: it is on the storage that the input's has grown to be
   bool is_view = false;                ///< User: eager returns a view of an intermediate, which nothing else shows
+  /// What the program means by it. No pass asks for it; who makes outputs of outputs hands it on.
+  enum class Role : std::uint8_t {
+    Result,
+    CustomView,  ///< a view that a custom Function has returned
+    Loss,        ///< backward() or grad() started from it
+    Gradient,    ///< of the tensor that `of` says
+    Saved,       ///< for the backward
+  } role = Role::Result;
+  std::int32_t of = -1;                ///< Gradient: of which input (of a backward: of the forward's); -1: of no input
   std::vector<ViewStep> recipe;        ///< aliases: the views that lead from the source to it, as the program made them
 };
 
@@ -141,7 +157,7 @@ class Graph {
   std::vector<MetadataMutation> metadata_mutations;
 
   const TensorMeta& meta(ValueId v) const { return values[v.v].meta; }
-  ValueId add_input(TensorMeta, std::string name, InputSpec::Kind = InputSpec::Kind::User);
+  ValueId add_input(TensorMeta, std::string name, InputSpec::Kind = InputSpec::Kind::User, bool captured = false);
   /// Appends a node; result types come from the operator's shape rule. Returns the first result, if there is one.
   ValueId add(OpId, std::vector<NodeArg> args, NodeInfo = {});
   /// The same, of which the results are known: copies of nodes need not ask the shape rule again.

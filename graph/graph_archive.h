@@ -19,9 +19,9 @@ REPRISE_ARCHIVED(ViewStep, op, args)
 REPRISE_ARCHIVED(NodeInfo, loc, sequence, forward_of, scope)
 REPRISE_ARCHIVED(Node, op, args, results, info, inplace, tied, keeps_self, keeps_part)
 REPRISE_ARCHIVED(Value, meta, node, result, name)
-REPRISE_ARCHIVED(InputSpec, value, kind, mutates_data, mutates_metadata)
+REPRISE_ARCHIVED(InputSpec, value, kind, mutates_data, mutates_metadata, captured)
 REPRISE_ARCHIVED(NumberInput, kind, symbol, name)
-REPRISE_ARCHIVED(OutputSpec, kind, value, source, layout, grows, is_view, recipe)
+REPRISE_ARCHIVED(OutputSpec, kind, value, source, layout, grows, is_view, recipe, role, of)
 REPRISE_ARCHIVED(MetadataMutation, input, layout, from_output, grows)
 
 /// An archive with graphs of one environment, which have only operators of the library (names_registered).

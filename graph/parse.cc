@@ -261,7 +261,10 @@ class Parser {
     in_.expect(":");
     g_.add_input(type(), name);
     InputSpec& spec = g_.inputs.back();
-    if (in_.take_word("captured")) spec.kind = InputSpec::Kind::Captured;
+    spec.captured = in_.take_word("captured");
+    spec.kind = implied_kind(spec);
+    for (InputSpec::Kind k : kInputKinds)
+      if (in_.take_word(input_kind_name(k))) spec.kind = k;
     if (traced() && in_.peek() == 'm') in_.bad("a traced graph says what it writes by its nodes, not of its inputs");
     if (in_.take_word("mutates_data")) spec.mutates_data = true;
     if (in_.take_word("mutates_metadata")) spec.mutates_metadata = true;
@@ -507,6 +510,16 @@ class Parser {
         while (in_.take("."));
     } else {
       in_.bad("unknown kind of output '" + kind + "'");
+    }
+    if (in_.take_word("as")) {
+      const std::size_t at = in_.at();
+      const std::string role(in_.word());
+      const auto* known =
+          std::find_if(std::begin(kRoles), std::end(kRoles), [&](OutputSpec::Role r) { return role_name(r) == role; });
+      if (known == std::end(kRoles))
+        in_.bad("an output is no '" + role + "': wanted result, custom_view, loss, gradient or saved", at);
+      o.role = *known;
+      if (in_.take_word("of")) o.of = static_cast<std::int32_t>(in_.number());
     }
     g_.outputs.push_back(std::move(o));
   }

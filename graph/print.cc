@@ -94,7 +94,8 @@ class Printer {
       const InputSpec& in = g_.inputs[i];
       const Value& v = g_.values[in.value.v];
       text_ += (i ? ", " : "") + name(in.value) + " " + quoted(v.name, '"') + ": " + type_text(v.meta);
-      if (in.kind == InputSpec::Kind::Captured) text_ += " captured";
+      if (in.captured) text_ += " captured";
+      if (in.kind != implied_kind(in)) text_ += " " + std::string(input_kind_name(in.kind));
       if (in.mutates_data) text_ += " mutates_data";
       if (in.mutates_metadata) text_ += " mutates_metadata";
     }
@@ -228,6 +229,8 @@ class Printer {
           text_ += "handle_of " + std::to_string(o.source) + " " + name(o.value) + (o.grows ? " grows" : "");
           break;
       }
+      if (o.role != OutputSpec::Role::Result) text_ += " as " + std::string(role_name(o.role));
+      if (o.of >= 0) text_ += " of " + std::to_string(o.of);
     }
     text_ += "\n";
     for (const MetadataMutation& m : g_.metadata_mutations) {

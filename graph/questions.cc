@@ -218,13 +218,15 @@ Ints reduced_sizes(const Ints& sizes, const std::vector<int>& dims, bool keepdim
 Device device_from_name(std::string_view name, SourceLoc loc) {
   if (name == "cpu") return Device::cpu();
   if (name == "null") return Device::null();
+  if (name == "shape_only") return Device::shape_only();
   if (name == "cuda") return Device::cuda(0);
   if (name.starts_with("cuda:") && name.size() > 5) {
     std::uint8_t index = 0;
     auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), index);
     if (error == std::errc{} && end == name.data() + name.size()) return Device::cuda(index);
   }
-  fail(ErrorCode::InvalidArgument, "device", loc, "unknown device '", name, "' (wanted cpu, cuda:<n> or null)");
+  fail(ErrorCode::InvalidArgument, "device", loc, "unknown device '", name,
+       "' (wanted cpu, cuda:<n>, null or shape_only)");
 }
 
 }  // namespace reprise::graph

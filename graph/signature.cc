@@ -54,14 +54,10 @@ json recipe(const std::vector<ViewStep>& steps) {
   return out;
 }
 
-/// What a function holds is a parameter as long as it only reads it, and a buffer if it writes it.
-const char* kind_name(const InputSpec& in) {
-  if (in.kind == InputSpec::Kind::User) return "user";
-  return in.mutates_data || in.mutates_metadata ? "buffer" : "parameter";
-}
-const char* kind_name(OutputSpec::Kind k) {
-  switch (k) {
-    case OutputSpec::Kind::User: return "user";
+std::string_view kind_name(const OutputSpec& o) {
+  switch (o.kind) {
+    case OutputSpec::Kind::User:
+      return o.role == OutputSpec::Role::Result ? "user" : role_name(o.role);
     case OutputSpec::Kind::AliasOfInput: return "alias_of_input";
     case OutputSpec::Kind::AliasOfOutput: return "alias_of_output";
     case OutputSpec::Kind::NewValueOfInput: return "new_value_of_input";
@@ -80,13 +76,14 @@ json signature(const Graph& g) {
   for (const InputSpec& in : g.inputs) {
     json i = type(g.meta(in.value));
     i["name"] = g.values[in.value.v].name;
-    i["kind"] = kind_name(in);
+    i["kind"] = input_kind_name(in.kind);
+    if (in.captured) i["captured"] = true;
     i["mutates_data"] = in.mutates_data;
     i["mutates_metadata"] = in.mutates_metadata;
     out["inputs"].push_back(std::move(i));
   }
   for (const OutputSpec& spec : g.outputs) {
-    json o{{"kind", kind_name(spec.kind)}};
+    json o{{"kind", kind_name(spec)}};
     const bool of_input = spec.kind == OutputSpec::Kind::AliasOfInput || spec.kind == OutputSpec::Kind::NewValueOfInput;
     const bool alias = spec.kind == OutputSpec::Kind::AliasOfInput || spec.kind == OutputSpec::Kind::AliasOfOutput;
     if (alias) {
@@ -99,6 +96,8 @@ json signature(const Graph& g) {
     }
     if (alias || of_input) o["source"] = spec.source;
     if (spec.is_view) o["is_view"] = true;
+    if (spec.role != OutputSpec::Role::Result && spec.kind != OutputSpec::Kind::User) o["role"] = role_name(spec.role);
+    if (spec.of >= 0) o["of"] = spec.of;
     out["outputs"].push_back(std::move(o));
   }
   for (const MetadataMutation& m : g.metadata_mutations) {

@@ -27,6 +27,20 @@ struct UsedSymbols {
 };
 UsedSymbols symbols_of(const Graph&);
 UsedSymbols symbols_of_signature(const Graph&);
+inline constexpr InputSpec::Kind kInputKinds[] = {InputSpec::Kind::User, InputSpec::Kind::Parameter,
+                                                  InputSpec::Kind::Buffer, InputSpec::Kind::Saved,
+                                                  InputSpec::Kind::Tangent};
+/// "user", "parameter", "buffer", "saved", "tangent"
+std::string_view input_kind_name(InputSpec::Kind);
+/// What an input is of which the text says nothing: a captured one a parameter, others a user's.
+inline InputSpec::Kind implied_kind(const InputSpec& in) {
+  return in.captured ? InputSpec::Kind::Parameter : InputSpec::Kind::User;
+}
+inline constexpr OutputSpec::Role kRoles[] = {OutputSpec::Role::Result, OutputSpec::Role::CustomView,
+                                              OutputSpec::Role::Loss, OutputSpec::Role::Gradient,
+                                              OutputSpec::Role::Saved};
+/// "result", "custom_view", "loss", "gradient", "saved"
+std::string_view role_name(OutputSpec::Role);
 /// "size", "integer", "float", "seed", "offset"
 std::string_view number_kind_name(NumberInput::Kind);
 

@@ -21,6 +21,9 @@ std::string part_difference(Setting part, std::uint64_t now, std::uint64_t was) 
       return "autocast is " + (now ? "on in " + dtype(now - 1) : "off") + ", was " + (was ? "on in " + dtype(was - 1) : "off");
     case Setting::NoGrad:
       return now ? "gradients are off, were on" : "gradients are on, were off";
+    case Setting::ShapeOnly:
+      return now ? "tensors are made without elements (ShapeOnlyScope), were with"
+                 : "tensors are made with elements, were without (ShapeOnlyScope)";
     case Setting::Modes:
       return now && was ? "another interpreter of the user's (ModeScope) is set" : now ? "an interpreter of the user's (ModeScope) is set, was none" : "no interpreter of the user's (ModeScope) is set, was one";
   }
@@ -31,7 +34,7 @@ std::string part_difference(Setting part, std::uint64_t now, std::uint64_t was) 
 
 std::string Settings::difference() const {
   std::string all;
-  for (Setting part : {Setting::DefaultDType, Setting::Autocast, Setting::NoGrad, Setting::Modes})
+  for (Setting part : {Setting::DefaultDType, Setting::Autocast, Setting::NoGrad, Setting::ShapeOnly, Setting::Modes})
     if ((thread_state.word ^ word) & mask & bits_of(part)) all += (all.empty() ? "" : "; ") + part_difference(part, thread_state.word, word);
   return all;
 }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "reprise/device.h"
 #include "reprise/dtype.h"
 
 namespace reprise::graph {
@@ -30,9 +31,9 @@ struct Mode {
 };
 
 /// What is set for a thread and decides what a function does there. Each has bits of one word, which is 0 where nothing is set.
-enum class Setting : std::uint8_t { DefaultDType, Autocast, NoGrad, Modes };
+enum class Setting : std::uint8_t { DefaultDType, Autocast, NoGrad, ShapeOnly, Modes };
 constexpr std::uint64_t bits_of(Setting s) {
-  return s == Setting::Modes ? ~std::uint64_t{0xffffff} : std::uint64_t{0xff} << (8 * static_cast<unsigned>(s));
+  return s == Setting::Modes ? ~std::uint64_t{0xffffffff} : std::uint64_t{0xff} << (8 * static_cast<unsigned>(s));
 }
 constexpr std::uint64_t one_of(Setting s) { return std::uint64_t{1} << (8 * static_cast<unsigned>(s)); }
 
@@ -89,5 +90,10 @@ class PlainScope {
 
 /// The dtype that floats have where none is given; the running trace depends on it.
 DType default_dtype();
+/// Where tensors are made whose device is not given; the running trace depends on it.
+inline Device default_device() {
+  note_read(Setting::ShapeOnly);
+  return setting(Setting::ShapeOnly) ? Device::shape_only() : Device::cpu();
+}
 
 }  // namespace reprise::graph

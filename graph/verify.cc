@@ -204,7 +204,9 @@ class Verifier {
     check(r.form == (g_.form == Form::InPlace ? Form::InPlace : Form::Functional), "region ", name, " is of another form than the graph around it");
     check(r.numbers.empty() && r.metadata_mutations.empty(), "region ", name, " has numbers or metadata mutations: these are the outer graph's");
     for (const InputSpec& in : r.inputs) check(!in.mutates_data && !in.mutates_metadata, "region ", name, " says that it writes what it is given");
-    for (const OutputSpec& o : r.outputs) check(o.kind == OutputSpec::Kind::User && !o.is_view, "region ", name, " has an output that is no value of its own");
+    for (const OutputSpec& o : r.outputs)
+      check(o.kind == OutputSpec::Kind::User && !o.is_view && o.role == OutputSpec::Role::Result, "region ", name,
+            " has an output that is no value of its own");
     if (std::optional<Mistake> inside = first_mistake(r)) {
       Mistake m = at_;
       m.text = where_ + ", region " + name + ", " + inside->text, m.loc = inside->loc ? inside->loc : loc_;
@@ -316,6 +318,7 @@ class Verifier {
     const OutputSpec& o = g_.outputs[i];
     at(Mistake::In::Outputs, i);
     where_ = "output " + std::to_string(i);
+    check(o.of < 0 || o.role == OutputSpec::Role::Gradient, "names what it is the gradient of, and is none");
     const bool handle = o.kind == OutputSpec::Kind::HandleOfInput;
     check(traced() ? handle || o.kind == OutputSpec::Kind::User : !handle, traced() ? "is no output of a traced graph" : "is one of a traced graph");
     bool aliases = o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::AliasOfOutput;

@@ -229,12 +229,14 @@ class Split {
     Graph g = empty();
     std::vector<ValueId> now(g_.values.size());
     for (const graph::InputSpec& in : g_.inputs) {
-      now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind);
+      now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind, in.captured);
       g.inputs.back().mutates_data = in.mutates_data, g.inputs.back().mutates_metadata = in.mutates_metadata;
     }
     std::size_t folded = 0;
     for (const std::vector<ValueId>& roots : groups_)
-      for (ValueId v : roots) now[v.v] = g.add_input(g_.meta(v), "folded " + std::to_string(folded++), graph::InputSpec::Kind::Captured);
+      for (ValueId v : roots)
+        now[v.v] =
+            g.add_input(g_.meta(v), "folded " + std::to_string(folded++), graph::InputSpec::Kind::Parameter, true);
     for (std::size_t i = 0; i < g_.nodes.size(); ++i)
       if (in_rest_[i]) graph::append_copy(g_, g_.nodes[i], g, now);
     g.outputs = g_.outputs;

@@ -43,7 +43,8 @@ class Functionalizer {
     out_.numbers = in_.numbers;
     for (std::size_t i = 0; i < in_.inputs.size(); ++i) {
       const graph::Value& v = in_.values[in_.inputs[i].value.v];
-      new_storage(in_.inputs[i].value, out_.add_input(v.meta, v.name, in_.inputs[i].kind), static_cast<std::int32_t>(i));
+      new_storage(in_.inputs[i].value, out_.add_input(v.meta, v.name, in_.inputs[i].kind, in_.inputs[i].captured),
+                  static_cast<std::int32_t>(i));
       origins_.emplace(facts_[i].handle ? facts_[i].handle.v : in_.inputs[i].value.v, static_cast<std::uint32_t>(i));
     }
   }
@@ -530,6 +531,7 @@ class Functionalizer {
         made_.bases.resize(out_.outputs.size() + 1);
         made_.bases.back() = base_of(v, o);
       }
+      o.role = traced.role, o.of = traced.of;
       made_.outputs.push_back(static_cast<std::int32_t>(out_.outputs.size()));
       out_.outputs.push_back(std::move(o));
     }

@@ -19,7 +19,7 @@ class Inliner {
     out_.values.clear(), out_.nodes.clear(), out_.inputs.clear();
     std::vector<ValueId> to(in.values.size());
     for (const graph::InputSpec& spec : in.inputs) {
-      to[spec.value.v] = out_.add_input(in.meta(spec.value), in.values[spec.value.v].name, spec.kind);
+      to[spec.value.v] = out_.add_input(in.meta(spec.value), in.values[spec.value.v].name, spec.kind, spec.captured);
       out_.inputs.back().mutates_data = spec.mutates_data, out_.inputs.back().mutates_metadata = spec.mutates_metadata;
     }
     for (const Node& n : in.nodes) node(in, n, to);

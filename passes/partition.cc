@@ -167,13 +167,15 @@ class Cutter {
     std::vector<ValueId> now(g_.values.size());
     for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
       if (!saved_[v]) continue;
-      now[v] = b.add_input(plain(g_.values[v].meta), "saved" + std::to_string(saved_values_.size()));
+      now[v] = b.add_input(plain(g_.values[v].meta), "saved" + std::to_string(saved_values_.size()),
+                           graph::InputSpec::Kind::Saved);
       saved_values_.push_back({v});
       if (maker({v})) out_.bytes_saved += bytes_at_hints(g_.values[v].meta);
     }
     for (const Node& n : g_.nodes) {
       if (n.op != marks_.tangent) continue;
-      now[n.results[0].v] = b.add_input(plain(g_.meta(n.results[0])), "tangent" + std::to_string(number_of(n)));
+      now[n.results[0].v] = b.add_input(plain(g_.meta(n.results[0])), "tangent" + std::to_string(number_of(n)),
+                                        graph::InputSpec::Kind::Tangent);
       out_.tangents.push_back(static_cast<std::uint32_t>(number_of(n)));
     }
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
@@ -194,6 +196,7 @@ class Cutter {
       out_.gradients[number] = static_cast<std::int32_t>(b.outputs.size());
       graph::OutputSpec o;
       o.value = now[std::get<ValueId>(n.args[0]).v];
+      o.role = graph::OutputSpec::Role::Gradient;
       b.outputs.push_back(std::move(o));
     }
   }
@@ -208,6 +211,7 @@ class Cutter {
     for (ValueId v : saved_values_) {
       graph::OutputSpec o;
       o.value = v;
+      o.role = graph::OutputSpec::Role::Saved;
       g_.outputs.push_back(std::move(o));
     }
     out_.saved = saved_values_.size();

@@ -128,7 +128,7 @@ void check_pattern(std::string_view name, const PatternGraphs& g) {
     const char* which = of == &g.pattern ? "the pattern" : "the replacement";
     if (of->outputs.empty()) refuse(which, " returns and writes nothing");
     for (const graph::InputSpec& in : of->inputs) {
-      if (in.kind == graph::InputSpec::Kind::Captured) refuse(which, " reads a tensor that is none of its arguments");
+      if (in.captured) refuse(which, " reads a tensor that is none of its arguments");
       if (in.mutates_metadata) refuse(which, " changes the sizes or strides of '", of->values[in.value.v].name, "'");
     }
     for (const graph::NumberInput& n : of->numbers)

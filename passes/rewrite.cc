@@ -40,7 +40,7 @@ Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.
   out_.numbers = in.numbers;
   for (const graph::InputSpec& spec : in.inputs) {
     const graph::Value& v = in.values[spec.value.v];
-    map_[spec.value.v] = out_.add_input(v.meta, v.name, spec.kind);
+    map_[spec.value.v] = out_.add_input(v.meta, v.name, spec.kind, spec.captured);
     same_[spec.value.v] = true;
     out_.inputs.back().mutates_data = spec.mutates_data;
     out_.inputs.back().mutates_metadata = spec.mutates_metadata;

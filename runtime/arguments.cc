@@ -17,7 +17,7 @@ void ArgumentTracer::tensor(Tensor& t) {
   if (concrete->keys & kWrappedKey) bail(Bail::wrapped, "compile", {});
   const std::uint64_t word = tracer_.words.empty() ? runtime::structure_word(*concrete) : tracer_.words[number];
   const std::size_t input = tracer_.inputs();
-  t = tracer_.argument(concrete, word, 2 + next_value_, path_.text());
+  t = tracer_.argument(concrete, word, 2 + next_value_, path_.text(), path_.kind());
   if (tracer_.tape) follow_argument(tracer_, static_cast<std::uint32_t>(input), t, *concrete);
   next_value_ += runtime::value_count(word);
 }

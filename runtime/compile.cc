@@ -347,7 +347,14 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     std::optional<AnyStrides> any;
     const auto trace = [&] {
       call = trace_call(name_, *c_.mode, frame_, body, ctx_,
-                        {.handles = &handles_, .static_sizes = c_.options.static_sizes, .freeze = c_.options.freeze, .registered = passes::registered(), .words = any ? any->words() : std::vector<std::uint64_t>(), .generality = generality_}, facts);
+                        {.handles = &handles_,
+                         .static_sizes = c_.options.static_sizes,
+                         .freeze = c_.options.freeze,
+                         .registered = passes::registered(),
+                         .words = any ? any->words() : std::vector<std::uint64_t>(),
+                         .describe = c_.describe ? &c_.describe : nullptr,
+                         .generality = generality_},
+                        facts);
     };
     if (!strides_aside_.any.empty()) {
       const guards::Generality before = std::exchange(generality_, {.slices = generality_.slices, .broadcasts = generality_.broadcasts, .reshapes = true, .layouts = true});
@@ -503,10 +510,18 @@ bool MissedCall::is_right(std::shared_ptr<const Specialization>& once) {
   return false;
 }
 
+/// Such a call runs eagerly, by shape rules (Note [Shape-only calls] in runtime/shape_only_call.h).
+bool has_shape_only(const CallFrame& f) {
+  return any_shape_only.load(std::memory_order_relaxed) &&
+         std::any_of(f.tensors.data(), f.tensors.data() + f.tensors.size(),
+                     [](const TensorImpl* t) { return is_shape_only(t->device); });
+}
+
 }  // namespace
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
                               std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs& outputs) {
+  if (has_shape_only(f)) return nullptr;
   MissedCall miss(c, f, name_words, ctx, &outputs);
   if (!c.mode) {
     LockedCompiled lock(c);
@@ -528,6 +543,10 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
 WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx) {
   if (around().tracer) bail(Bail::asks_state, "warm_up", {});
   if (!c.mode) fail(ErrorCode::NotTraceable, "warm_up", {}, c.options.name, " would serve such calls eagerly: ", bail_text(Bail::mode_off));
+  if (has_shape_only(f))
+    fail(
+        ErrorCode::InvalidArgument, "warm_up", {}, c.options.name,
+        " is given a shape-only tensor, for which nothing is compiled: give tensors of the device that it will run on");
   if (c.options.on_miss == OnMiss::ServeMeanwhile) wait_for_builds(c);
   WarmedUp made;
   Outputs reads;
@@ -559,3 +578,14 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
 }
 
 }  // namespace reprise::detail
+
+namespace reprise {
+
+bool is_compiling() noexcept {
+  const graph::ThreadState& t = graph::thread_state;
+  if (!(t.modes & bit(graph::Key::Trace))) return false;
+  const auto* tracer = dynamic_cast<const detail::Tracer*>(t.top[static_cast<std::size_t>(graph::Key::Trace)]->by);
+  return tracer && tracer->of_function();
+}
+
+}  // namespace reprise

@@ -64,6 +64,9 @@ namespace reprise::detail {
 /// that serve no call any more, are freed once no call reads that began before they were replaced.
 struct Compiled : std::enable_shared_from_this<Compiled> {
   CompileOptions options;
+  /// What only its maker knows of inputs and outputs of what was traced: names, kinds (of backwards). Set before the
+  /// first call.
+  std::function<void(Traced&)> describe;
   std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
 
   struct Table {

@@ -25,6 +25,7 @@
 #include "runtime/compiled.h"
 #include "runtime/eager_forms.h"
 #include "runtime/little_work.h"
+#include "runtime/shape_only_call.h"
 #include "runtime/written_memory.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
@@ -289,6 +290,11 @@ class EagerInterpreter final : public graph::Interpreter {
       results.push_back(eager_view(c));
       return;
     }
+    if (any_shape_only.load(std::memory_order_relaxed) && is_shape_only_call(c)) [[unlikely]] {
+      if (c.inplace || !c.op.writes.empty()) check_writable(c);
+      call_shape_only(c, results);
+      return;
+    }
     if (call_in_own_form(c, results)) return;
     reprise::counters().eager_calls.add();
     const timeline::Slice slice("eager", c.op.schema.name);
@@ -347,6 +353,8 @@ class EagerInterpreter final : public graph::Interpreter {
     if (of == graph::ViewOf::Source) {
       const TensorImpl& from = defined_impl(*std::get<const Tensor*>(c.args[1]), "set_", c.loc);
       if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
+      if (is_shape_only(from.device) != is_shape_only(t.device))
+        fail(ErrorCode::DeviceMismatch, "set_", c.loc, "one of the two is shape-only: it has no elements");
       if (from.dtype != t.dtype) fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
       retain(from.storage);
       frozen_may_change(*t.storage);
@@ -385,6 +393,11 @@ class EagerInterpreter final : public graph::Interpreter {
     if (__builtin_add_overflow(n, t.offset, &n) || __builtin_mul_overflow(n, item_size(t.dtype), &bytes))
       fail(ErrorCode::InvalidArgument, "resize_", {}, "element ", t.offset, " and those after it take more bytes than 63 bits can count");
     if (bytes <= t.storage->bytes) return;
+    if (is_shape_only(t.device)) {
+      t.storage->bytes = bytes;
+      count_write(*t.storage);
+      return;
+    }
     // What a program sees of memory is the same at every call, and what a compiled function makes of it (Tracer::grow).
     const bool on_host = device::runs_host_code(t.device);
     const auto more = static_cast<std::size_t>(bytes - t.storage->bytes);

@@ -104,6 +104,8 @@ std::string signature(const Compiled& c) {
     if (!p->assigned.empty()) one["assigns"] = nlohmann::json::array();
     const std::size_t saved = p->gradients ? saved_tensors(*p->gradients) : 0;
     if (saved) one["saved"] = nlohmann::json::array();
+    if (const std::string backward = p->gradients ? signature_of_backward(*p->gradients) : ""; !backward.empty())
+      one["backward"] = nlohmann::json::parse(backward);
     for (std::size_t i = 0; i < p->tensor_results.size(); ++i) {
       if (i + saved >= p->tensor_results.size()) {
         one["saved"].push_back({{"output", p->tensor_results[i]}});

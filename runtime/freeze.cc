@@ -653,7 +653,7 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   for (std::uint32_t i = 0; i < is_read.size(); ++i) {
     if (!is_read[i]) continue;
     out.frozen.push_back(name(i));
-    if (t.freezes_captured && g.inputs[i].kind == graph::InputSpec::Kind::Captured) out.declares.push_back(i);
+    if (t.freezes_captured && g.inputs[i].captured) out.declares.push_back(i);
   }
   find_spared(split->rest);
   g = std::move(split->rest);

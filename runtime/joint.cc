@@ -1,6 +1,8 @@
 #include "runtime/joint.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
 #include "autograd/engine.h"
@@ -20,10 +22,9 @@
 #include "passes/partition.h"
 #include "passes/registered.h"
 #include "reprise/autograd.h"
+#include "runtime/compiled.h"
 #include "runtime/graph_call.h"
 #include "runtime/tracer.h"
-
-#include <nlohmann/json.hpp>
 
 namespace reprise::detail {
 
@@ -291,6 +292,7 @@ namespace {
 struct BackwardGraph {
   graph::Graph graph;
   std::vector<const guards::Expr*> numbers;
+  std::vector<graph::NumberInput> described;  ///< what the numbers are: names, kinds
 };
 struct BackwardFunction {
   std::shared_ptr<const BackwardGraph> of;
@@ -379,6 +381,84 @@ passes::Partition cut(graph::Graph& g, const Joint& joint) {
 
 }  // namespace
 
+namespace {
+
+// The forward's names for what the backward takes and gives. Where the generator stood comes last among its numbers.
+void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph& forward) {
+  auto input = [&](std::size_t i) -> const std::string& { return forward.values[forward.inputs[i].value.v].name; };
+  auto name = [&](std::size_t i) -> std::string& { return back.graph.values[back.graph.inputs[i].value.v].name; };
+  std::size_t own = 0, at = 0;
+  for (const SavedValue& s : of.saved) {
+    switch (s.where) {
+      case SavedValue::Where::Input:
+        name(at++) = input(s.index);
+        break;
+      case SavedValue::Where::Result:
+        name(at++) = "result " + std::to_string(s.index);
+        break;
+      case SavedValue::Where::Base:
+        name(at++) = "base " + std::to_string(s.index);
+        break;
+      case SavedValue::Where::Own:
+        name(at++) = "saved " + std::to_string(own++);
+        break;
+    }
+  }
+  for (const std::uint32_t k : of.tangents) {
+    const Joint::Output& o = of.joint.outputs[k];
+    const bool written = o.of == Joint::Output::Of::Input;
+    name(at++) = "tangent of " + (written ? input(o.index) : "result " + std::to_string(o.index));
+  }
+  for (std::size_t i = 0; i < of.gradients.size(); ++i)
+    if (const std::int32_t o = of.gradients[i]; o >= 0)
+      back.graph.outputs[static_cast<std::size_t>(o)].of = static_cast<std::int32_t>(of.joint.inputs[i].index);
+  for (const guards::Expr* e : back.numbers) {
+    graph::NumberInput n;
+    n.name = e->kind() == guards::ExprKind::Symbol ? forward.env->symbols()[e->symbol()].source.name : Int(e).str();
+    for (const graph::NumberInput& known : forward.numbers)
+      if (e->kind() == guards::ExprKind::Symbol && known.symbol == e->symbol()) n.kind = known.kind;
+    back.described.push_back(std::move(n));
+  }
+  auto rank = [](const graph::NumberInput& n) {
+    return n.kind == graph::NumberInput::Kind::Seed ? 1 : n.kind == graph::NumberInput::Kind::Offset ? 2 : 0;
+  };
+  std::vector<std::size_t> order(back.numbers.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rank(back.described[a]) < rank(back.described[b]); });
+  const std::vector<const guards::Expr*> numbers = back.numbers;
+  const std::vector<graph::NumberInput> described = back.described;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    back.numbers[i] = numbers[order[i]], back.described[i] = described[order[i]];
+}
+
+// Of the backward as it is called: its tensors are the saved values and the tangents, its results the gradients.
+void describe_backward(const BackwardGraph& of, Traced& t) {
+  graph::Graph& g = t.graph;
+  for (std::size_t i = 0; i < of.graph.inputs.size() && i < g.inputs.size(); ++i) {
+    g.inputs[i].kind = of.graph.inputs[i].kind;
+    g.values[g.inputs[i].value.v].name = of.graph.values[of.graph.inputs[i].value.v].name;
+  }
+  // A backward that draws numbers itself (a hook, say) has a seed of its own.
+  const auto random_numbers = std::count_if(of.described.begin(), of.described.end(), [](const graph::NumberInput& n) {
+    return n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
+  });
+  const bool draws = random_numbers != 2 || g.numbers.size() > of.described.size();
+  for (std::size_t i = 0; i < of.described.size() && i < g.numbers.size(); ++i) {
+    const graph::NumberInput& n = of.described[i];
+    const bool random = n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
+    if (!random || !draws) g.numbers[i].kind = n.kind;
+    g.numbers[i].name = n.name;
+  }
+  for (std::size_t i = 0; i < of.graph.outputs.size() && i < t.tensor_results.size(); ++i)
+    if (const std::int32_t o = t.tensor_results[i]; o >= 0) {
+      g.outputs[static_cast<std::size_t>(o)].role = graph::OutputSpec::Role::Gradient;
+      g.outputs[static_cast<std::size_t>(o)].of = of.graph.outputs[i].of;
+    }
+}
+
+}  // namespace
+
 std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   auto made = std::make_shared<Gradients>();
   made->joint = joint;
@@ -436,6 +516,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   auto back = std::make_shared<BackwardGraph>();
   back->graph = std::move(p.backward);
   back->numbers = NumbersOf::of(back->graph);
+  name_backward(*made, *back, g);
   for (const guards::Expr* e : back->numbers) t.int_results.push_back(Int(e));
   made->numbers = back->numbers.size();
   if (log::on(log::Channel::Graph)) {
@@ -445,6 +526,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   }
   if (!back->graph.outputs.empty())
     made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
+  if (made->backward) compiled_of(*made->backward)->describe = [back](Traced& t) { describe_backward(*back, t); };
   return made;
 }
 
@@ -459,6 +541,8 @@ std::string explain_backward(const Gradients& g, Detail detail) {
   if (g.backward) s += g.backward->explain(detail);
   return s;
 }
+
+std::string signature_of_backward(const Gradients& g) { return g.backward ? g.backward->signature() : std::string(); }
 
 // ---- a call
 

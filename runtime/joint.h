@@ -72,6 +72,8 @@ void put_on_tape(const Gradients&, const CallFrame&, Outputs&, const TapeViews* 
 
 /// What there is to tell of the backward: which results and inputs it stands between, and its explain().
 std::string explain_backward(const Gradients&, Detail);
+/// The backward's, as signature() of any function; "" where there is none.
+std::string signature_of_backward(const Gradients&);
 
 /// Appends to the frame's structure which of its tensors want gradients, where some do and gradients are on.
 void add_gradients(CallFrame&);

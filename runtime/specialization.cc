@@ -142,9 +142,13 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       finished = true;
       traced.captured_wants = std::move(captured_wants);
       traced.made = std::move(made);
+      for (std::size_t i = 0; i < traced.made.size() && i < traced.tensor_results.size(); ++i)
+        if (const std::int32_t o = traced.tensor_results[i]; o >= 0 && traced.made[i] == graph::ViewMade::InFunction)
+          traced.graph.outputs[static_cast<std::size_t>(o)].role = graph::OutputSpec::Role::CustomView;
       if (tape.recorded && !(traced.assigned.empty() && traced.kept.empty()))
         bail(Bail::changes_tape, "compile", {}, "a tensor is left in a variable of the surroundings, and something in the function wants gradients: return it");
       if (joint) traced.gradients = cut_gradients(traced, *joint);
+      if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;
     } catch (const Error& e) {

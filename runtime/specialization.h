@@ -130,6 +130,7 @@ struct TraceOptions {
   Freeze freeze = Freeze::Nothing;            ///< CompileOptions::freeze
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
   std::vector<std::uint64_t> words = {};      ///< Tracer::words
+  const std::function<void(Traced&)>* describe = nullptr;  ///< Compiled::describe; null: the graph says it all
   guards::Generality generality = {};         ///< what it leaves open (Note [General traces])
 };
 

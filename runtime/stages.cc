@@ -237,10 +237,12 @@ class Cut {
     g.name = g_.name, g.env = g_.env, g.numbers = g_.numbers;
     std::vector<ValueId> now(g_.values.size());
     for (const graph::InputSpec& in : g_.inputs) {
-      now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind);
+      now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind, in.captured);
       if (is_last) g.inputs.back().mutates_data = in.mutates_data, g.inputs.back().mutates_metadata = in.mutates_metadata;
     }
-    for (std::size_t i = 0; i < made_.size(); ++i) now[made_[i].v] = g.add_input(g_.meta(made_[i]), "stage value " + std::to_string(i), graph::InputSpec::Kind::Captured);
+    for (std::size_t i = 0; i < made_.size(); ++i)
+      now[made_[i].v] =
+          g.add_input(g_.meta(made_[i]), "stage value " + std::to_string(i), graph::InputSpec::Kind::Parameter, true);
     std::vector<ValueId> reads;
     for (std::size_t i : nodes) {
       const Node& n = g_.nodes[i];

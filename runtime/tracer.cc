@@ -10,6 +10,7 @@
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "runtime/captured_names.h"
 #include "runtime/left_trace.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
@@ -138,7 +139,7 @@ Tensor Tracer::fresh(ValueId v) {
 }
 
 Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
-                         graph::InputSpec::Kind kind, std::uint32_t extra_at) {
+                         graph::InputSpec::Kind kind, bool captured, std::uint32_t extra_at) {
   guards::LibraryScope operators;
   guards::ShapeEnv& env = *out_.graph.env;
   int rank = runtime::rank_of_word(word);
@@ -180,7 +181,7 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
       meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")", at_most}, concrete->strides[d], 0));
     }
   }
-  ValueId v = out_.graph.add_input(meta, name, kind);
+  ValueId v = out_.graph.add_input(meta, name, kind, captured);
   Tensor t = fresh(v);
   auto& ref = static_cast<TracedRef&>(*t.impl()->trace);
   ref.input = ref.origin = ref.storage->input = static_cast<std::int32_t>(inputs_.size());
@@ -194,11 +195,21 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   return t;
 }
 
-Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name) {
+// What a module says of its field counts; of others, whether the memory is declared to be weights.
+static graph::InputSpec::Kind kind_of(FieldKind field, const TensorImpl& t) {
+  using Kind = graph::InputSpec::Kind;
+  if (field == FieldKind::Buffer) return Kind::Buffer;
+  return field == FieldKind::Parameter || t.storage->frozen.load(std::memory_order_relaxed) ? Kind::Parameter
+                                                                                            : Kind::User;
+}
+
+Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first, const std::string& name,
+                        FieldKind field) {
   // The same tensor passed twice is two inputs unless that matters: a write through either is found in finish().
   const std::size_t i = inputs_.size();
   const std::uint32_t extra_at = i < extra_at_.size() ? extra_at_[i] : 0;
-  Tensor made = add_input(concrete, word, first, name, graph::InputSpec::Kind::User, extra_at);
+  Tensor made = add_input(concrete, word, first, name,
+                          handles_ ? kind_of(field, *concrete) : graph::InputSpec::Kind::User, false, extra_at);
   return as_first(i) ? inputs_[i].tensor : made;
 }
 
@@ -218,6 +229,11 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
   return given.with_word(word);
 }
 
+[[noreturn]] static void refuse_shape_only(SourceLoc loc) {
+  bail(Bail::several_devices, "compile", loc,
+       "the function makes or captures a shape-only tensor: such calls are not compiled");
+}
+
 // A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which tensor it is
 // and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
@@ -235,12 +251,24 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   note(asked_, [&](VariableLog& log, bool) { log.read(t); });
   if (auto known = captured_inputs_.find(t.impl()); known != captured_inputs_.end())
     return static_cast<TracedRef&>(*inputs_[known->second].tensor.impl()->trace);
+  if (is_shape_only(t.impl()->device)) refuse_shape_only(loc);
   if (!is_discarded(*t.impl()->storage)) check_not_released(*t.impl(), "a captured tensor", loc);
   std::uint64_t word = runtime::structure_word(*t.impl());
+  const CapturedNames::Name known = handles_ ? CapturedNames::of(*t.impl()) : CapturedNames::Name();
   std::string name = "captured " + std::to_string(out_.captured.size());
+  if (!known.path.empty()) {
+    const bool taken = std::any_of(out_.graph.inputs.begin(), out_.graph.inputs.end(), [&](const graph::InputSpec& in) {
+      return out_.graph.values[in.value.v].name == known.path;
+    });
+    name = taken ? name + "." + known.path : known.path;
+  }
+  // Of what no module has listed, find_kinds() says in the end whether it is state.
+  const auto kind =
+      known.kind == FieldKind::Buffer ? graph::InputSpec::Kind::Buffer : graph::InputSpec::Kind::Parameter;
+  if (known.kind != FieldKind::None) listed_.push_back(static_cast<std::uint32_t>(inputs_.size()));
   out_.captured.push_back({t, {}});
   const std::size_t i = inputs_.size(), own = runtime::value_count(word);
-  add_input(t.impl(), word, captured_values_, name, graph::InputSpec::Kind::Captured, static_cast<std::uint32_t>(captured_values_ + own));
+  add_input(t.impl(), word, captured_values_, name, kind, true, static_cast<std::uint32_t>(captured_values_ + own));
   captured_inputs_.emplace(t.impl(), i);
   const int whole = plan_.whole_of(*t.impl());
   captured_values_ += own + (whole >= 0) + (plan_.is_strided(*t.impl()) ? t.impl()->rank : 0u);
@@ -329,6 +357,8 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     if (c.op.cls == graph::OpClass::Join && graph::is_scatter_in_storage(c.op.id)) prepare_scatter(c, args);
     ValueId first = out_.graph.add(c.op.id, std::move(args), info(c.loc));
     std::size_t n = out_.graph.nodes.back().results.size();
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (is_shape_only(out_.graph.meta({first.v + i}).device)) refuse_shape_only(c.loc);
     for (std::uint32_t i = 0; i < n; ++i) results.push_back(fresh({first.v + i}));
     return;
   }

@@ -68,6 +68,9 @@ struct TracedRef final : TracedTensor {
   std::int32_t origin = -1;          ///< the input at which its chain of views begins; -1: at the storage
   std::unique_ptr<TensorMeta> exact; ///< user_meta, but the strides are right in dimensions of size 0 and 1, too; null: nobody has asked
 
+  graph::OutputSpec::Role role = graph::OutputSpec::Role::Result;  ///< what it is to the caller, if it is returned
+  std::int32_t gradient_of = -1;                                   ///< a Gradient: of which input; -1: of none
+
   void take(const TracedRef& other); ///< becomes that view of that storage
 
   mutable bool looked_at = false;    ///< somebody has asked what it is, or used it
@@ -241,7 +244,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   ~Tracer() override;
 
   // ---- arguments, in the frame's order
-  Tensor argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name);
+  Tensor argument(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
+                  FieldKind = FieldKind::None);
   Int integer_argument(std::size_t value, const std::string& name);
   /// One of the kind of `given`, whose word is that value.
   Scalar number_argument(Scalar given, std::size_t value, const std::string& name);
@@ -276,6 +280,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::size_t inputs() const { return inputs_.size(); }
   const Tensor& input(std::size_t i) const { return inputs_[i].tensor; }
   const TensorImpl* concrete(std::size_t i) const { return inputs_[i].concrete; }
+  bool of_function() const { return handles_ != nullptr; }  ///< of a user's, rather than of one operator
   int captured_input(const Tensor& real) const;            ///< -1: none was captured as that
   Tensor captured(std::size_t input) const;                ///< the real tensor; undefined for an argument
   std::vector<std::uint8_t> captured_that_want() const;    ///< by captured tensor
@@ -329,6 +334,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- TraceHook
   [[noreturn]] void not_traceable(Bail, const char* what, SourceLoc) override;
   const TracedTensor& traced_of_captured(const Tensor& t) override;
+  void note_loss(const Tensor&) override;
+  void note_gradient(const Tensor& gradient, const Tensor& of) override;
   void handle_read(const Tensor& from) noexcept override;
   void handle_made(const Tensor& at, const Tensor& from) noexcept override;
   void handle_asked(const Tensor& at) noexcept override;
@@ -408,7 +415,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
-                   graph::InputSpec::Kind kind, std::uint32_t extra_at);
+                   graph::InputSpec::Kind kind, bool captured, std::uint32_t extra_at);
 
   // ---- inputs that are seen in another way (tracer_inputs.cc)
   void bind_wholes();
@@ -446,6 +453,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
   void check_passed_once(std::uint32_t input);
   void find_frozen();
+  void find_kinds();
   void check_marks() const;
   bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
   int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
@@ -489,6 +497,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<Tensor> results_;      ///< traced; undefined where the user's is
   std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
   std::int32_t calls_ = 0;           ///< of operators so far
+  std::vector<std::uint32_t> listed_;  ///< captured inputs of which a module says what they are
   std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
   std::vector<OpenCopy> open_copies_;

@@ -108,7 +108,12 @@ void Tracer::add_results() {
     TracedRef& ref = ref_of(t, {});
     settle_if_open(*ref.storage);
     auto [leaf, is_new] = leaf_of.try_emplace(&ref, static_cast<std::int32_t>(g.outputs.size()));
-    if (is_new) output(OutputSpec::Kind::User, ref, 0);
+    if (is_new) {
+      output(OutputSpec::Kind::User, ref, 0);
+      OutputSpec& o = g.outputs.back();
+      o.role = ref.role;
+      o.of = ref.role == OutputSpec::Role::Gradient ? ref.gradient_of : -1;
+    }
     out_.tensor_results.push_back(leaf->second);
   }
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -237,8 +242,20 @@ void Tracer::find_frozen() {
     const graph::InputSpec& spec = out_.graph.inputs[i];
     const bool written = spec.mutates_data || spec.mutates_metadata;
     if (inputs_[i].again || is_whole(static_cast<std::int32_t>(i)) || plan_.whole_of(t) >= 0) continue;
-    if (out_.freezes_captured && spec.kind == graph::InputSpec::Kind::Captured && !written) freeze_storage(*t.storage);
+    if (out_.freezes_captured && spec.captured && !written) freeze_storage(*t.storage);
     if (t.storage->frozen.load(std::memory_order_relaxed)) (written ? out_.frozen_written : out_.frozen).push_back(i);
+  }
+}
+
+// Captured tensors of which no module says what they are: state, if the function writes it; what wants a gradient is a
+// weight that it trains.
+void Tracer::find_kinds() {
+  using Kind = graph::InputSpec::Kind;
+  for (std::uint32_t i = 0; i < out_.graph.inputs.size(); ++i) {
+    graph::InputSpec& spec = out_.graph.inputs[i];
+    if (!spec.captured || std::find(listed_.begin(), listed_.end(), i) != listed_.end()) continue;
+    const bool written = spec.mutates_data || spec.mutates_metadata;
+    spec.kind = written && !requires_grad(*inputs_[i].concrete) ? Kind::Buffer : Kind::Parameter;
   }
 }
 
@@ -256,6 +273,7 @@ Traced Tracer::finish() {
     out_.graph.numbers.push_back({Kind::Offset, random_->second.expr()->symbol(), "rng offset"});
   }
   functionalize();
+  find_kinds();
   check_written();
   for (const Traced::Whole& w : out_.wholes)
     if (w.members.empty()) bail(Bail::captures_differ, "compile", {});

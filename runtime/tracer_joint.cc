@@ -15,8 +15,27 @@ int Tracer::captured_input(const Tensor& real) const {
   return at == captured_inputs_.end() ? -1 : static_cast<int>(at->second);
 }
 
+namespace {
+
+TracedRef* traced_ref(const Tensor& t) { return t.impl()->trace ? static_cast<TracedRef*>(t.impl()->trace) : nullptr; }
+
+}  // namespace
+
+void Tracer::note_loss(const Tensor& t) {
+  if (TracedRef* ref = traced_ref(t)) ref->role = graph::OutputSpec::Role::Loss;
+}
+
+void Tracer::note_gradient(const Tensor& gradient, const Tensor& of) {
+  TracedRef* ref = traced_ref(gradient);
+  if (!ref) return;
+  ref->role = graph::OutputSpec::Role::Gradient;
+  const TracedRef* const source = traced_ref(of);
+  const int input = source ? source->input : captured_input(of);
+  if (input >= 0) ref->gradient_of = input;
+}
+
 Tensor Tracer::captured(std::size_t input) const {
-  if (out_.graph.inputs[input].kind != graph::InputSpec::Kind::Captured) return {};
+  if (!out_.graph.inputs[input].captured) return {};
   return Tensor::share(const_cast<TensorImpl*>(inputs_[input].concrete));
 }
 

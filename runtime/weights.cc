@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/shown.h"
 #include "reprise/ops.h"
+#include "reprise/shape_only.h"
 
 namespace reprise::detail {
 
@@ -93,7 +94,8 @@ void load_weights(const WeightFile& file, std::vector<Weight>& weights, const We
     if (!t.defined()) continue;  // the file's reader has what it wants of it
     if (o.dtype && is_floating(t.dtype())) t = t.to(*o.dtype, loc);
     if (o.device) t = t.to(*o.device, loc);
-    else if (weights[i].tensor.defined()) t = t.to(weights[i].tensor.device(), loc);
+    else if (weights[i].tensor.defined() && !is_shape_only(weights[i].tensor))
+      t = t.to(weights[i].tensor.device(), loc);
   }
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i].tensor = std::move(found[i]);
 }

@@ -22,7 +22,7 @@ inline void count_write(Storage& s) noexcept {
 }
 
 /// Its bytes were given back (reprise/discard.h), while tensors on it go on having sizes: those that read only what is folded of it may be called with them.
-inline bool is_discarded(const Storage& s) noexcept { return !s.data && s.bytes > 0; }
+inline bool is_discarded(const Storage& s) noexcept { return !s.data && s.bytes > 0 && !is_shape_only(s.device); }
 extern constinit std::atomic<bool> any_discarded;
 /// Of a frozen one, which is called `name` where it is read. Throws OutOfMemory, before anything has happened.
 void discard_storage(Storage&, std::string name, SourceLoc by);

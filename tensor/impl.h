@@ -124,6 +124,11 @@ struct TraceHook {
   virtual void handle_asked(const Tensor&) noexcept = 0;                            ///< whether it holds a tensor
   virtual void handle_assigned(const Tensor& to, TensorImpl* before) noexcept = 0;  ///< or moved from; has happened
   virtual void handle_destroyed(const Tensor&) noexcept = 0;                        ///< about to be; also one that holds nothing
+  // What the function derives: for its signature alone.
+  virtual void note_loss(const Tensor&) {}
+  virtual void note_gradient(const Tensor& gradient, const Tensor& of) {
+    static_cast<void>(gradient), static_cast<void>(of);
+  }
 };
 /// Null: nobody traces on this thread.
 extern constinit thread_local TraceHook* current_trace;
@@ -142,6 +147,11 @@ class TraceScope {
 inline void not_while_traced(const char* what, SourceLoc loc = {}) {
   if (current_trace) current_trace->not_traceable(Bail::makes_from_host, what, loc);
 }
+
+/// Has it no bytes, since its device has none (reprise/shape_only.h)?
+constexpr bool is_shape_only(Device d) { return d.type == DeviceType::ShapeOnly; }
+/// Has there ever been such a tensor? Where there has not, none need be asked.
+extern constinit std::atomic<bool> any_shape_only;
 
 /// Does the tape follow it?
 inline bool requires_grad(const TensorImpl& t) { return (t.keys & kAutogradKey) && t.notes->autograd->requires_grad(); }

@@ -72,7 +72,9 @@ void release(Storage* s) noexcept {
 Storage* new_storage(Device device, std::int64_t bytes) {
   std::unique_ptr<Storage> s(new Storage);
   s->device = device;
-  if (bytes)
+  if (is_shape_only(device)) {
+    any_shape_only.store(true, std::memory_order_relaxed);
+  } else if (bytes)
     s->data = device::allocate(device, bytes);
   else
     device::require_available(device, "allocate");
@@ -156,6 +158,7 @@ TensorImpl& defined_impl(const Tensor& t, const char* what, SourceLoc loc) {
 }
 
 constinit std::atomic<bool> any_released{false};
+constinit std::atomic<bool> any_shape_only{false};
 
 constinit std::atomic<bool> any_discarded{false};
 
@@ -209,6 +212,9 @@ Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
     impl.trace->reads_value(what, loc);
   if (current_trace) [[unlikely]]
     current_trace->not_traceable(Bail::reads_value, what, loc);
+  if (is_shape_only(impl.device)) [[unlikely]]
+    fail(ErrorCode::InvalidArgument, what, loc, "the tensor is shape-only (", impl.numel(), " elements of ", impl.dtype,
+         "): it has sizes and no elements");
   check_not_released(impl, what, loc);
   return *impl.storage;
 }

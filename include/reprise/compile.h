@@ -15,6 +15,7 @@
 #include "reprise/miss.h"
 #include "reprise/stats.h"
 #include "reprise/tensor.h"
+#include "reprise/tensor_names.h"
 #include "reprise/visible.h"
 
 namespace reprise REPRISE_VISIBLE {
@@ -89,6 +90,13 @@ void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc l
 /// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it was marked dynamic.
 void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
 
+/// Is this thread tracing a function, to compile it? Then what runs here runs once, with tensors that have no elements:
+/// print and count elsewhere. False in eager calls and in replays, which do not run the function. It is a constant of
+/// the compilation, and no guard: eager calls and compiled ones must mean the same. True in a branch of cond, in a
+/// compiled function that another one calls, and in derivatives that are traced (hooks, custom functions). Any thread;
+/// throws nothing.
+bool is_compiling() noexcept;
+
 /// What explain() tells beside its summary; values may be combined.
 enum class Detail : unsigned {
   Summary = 0,
@@ -100,9 +108,16 @@ enum class Detail : unsigned {
 };
 constexpr Detail operator|(Detail a, Detail b) { return static_cast<Detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
 
+template <class F>
+class CompiledFunction;
+
 namespace detail {
 
 struct Compiled;        // runtime/compiled.h: one compiled function's state
+template <class F>
+const std::shared_ptr<Compiled>& compiled_of(const CompiledFunction<F>& f) {
+  return f.state_;
+}
 struct Specialization;  // runtime/specialization.h: guards and the program for the calls they admit
 class Tracer;           // runtime/tracer.h
 class StructureNames;
@@ -396,6 +411,7 @@ struct RunOf<F, R, std::index_sequence<I...>, P...> {
   static void run(void* function, [[maybe_unused]] void* const* at, [[maybe_unused]] void* result,
                   [[maybe_unused]] FunctionScope* scope) {
     F& f = *static_cast<F*>(function);
+    [[maybe_unused]] const typename NamesOf<F>::type names(f);
     using Given = decltype(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
     if constexpr (std::is_void_v<R>) {
       f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
@@ -450,6 +466,9 @@ void* address_of(const T& argument) {
 /// Copies share the function object and one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
 template <class F>
 class CompiledFunction {
+  template <class G>
+  friend const std::shared_ptr<detail::Compiled>& detail::compiled_of(const CompiledFunction<G>&);
+
  public:
   CompiledFunction(F f, CompileOptions options)
       : function_(detail::function_object(std::move(f))), state_(detail::new_compiled(std::move(options))) {}

@@ -7,7 +7,7 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-enum class DeviceType : std::uint8_t { Cpu, Cuda, Null };
+enum class DeviceType : std::uint8_t { Cpu, Cuda, Null, ShapeOnly };
 
 namespace detail {
 [[noreturn]] std::uint8_t no_such_cuda(int index);  ///< throws InvalidArgument
@@ -23,8 +23,10 @@ struct Device {
     return {DeviceType::Cuda, i >= 0 && i <= 255 ? static_cast<std::uint8_t>(i) : detail::no_such_cuda(i)};
   }
   static constexpr Device null() { return {DeviceType::Null, 0}; }
+  /// No bytes at all: sizes, strides and a dtype (reprise/shape_only.h).
+  static constexpr Device shape_only() { return {DeviceType::ShapeOnly, 0}; }
   friend constexpr bool operator==(Device, Device) = default;
-  std::string str() const;  ///< "cpu", "cuda:0"
+  std::string str() const;  ///< "cpu", "cuda:0", "shape_only"
 };
 std::ostream& operator<<(std::ostream&, Device);
 

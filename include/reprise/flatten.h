@@ -170,6 +170,20 @@ constexpr bool is_base_in_list(std::string_view list, std::size_t i) {
   for (; i > 0; --i) list.remove_prefix(std::min(list.size(), list.find(',') + 1));
   return list.substr(0, list.find(',')).find("REPRISE_BASE") != std::string_view::npos;
 }
+/// What a class says of its i-th field. Fields of modules (nn::Callable) are parameters, but for those in
+/// REPRISE_BUFFERS; a base is asked itself.
+template <class U>
+constexpr FieldKind field_kind(std::size_t i) {
+  if (is_base_in_list(U::reprise_field_names(), i)) return FieldKind::None;
+  if constexpr (requires { U::reprise_buffer_names(); }) {
+    const std::string_view buffers = U::reprise_buffer_names(), name = name_in_list(U::reprise_field_names(), i);
+    const auto last = static_cast<std::size_t>(std::count(buffers.begin(), buffers.end(), ','));
+    for (std::size_t b = 0; b <= last; ++b)
+      if (name_in_list(buffers, b) == name) return FieldKind::Buffer;
+  }
+  constexpr bool of_module = requires { typename U::reprise_module; };
+  return of_module ? FieldKind::Parameter : FieldKind::None;
+}
 template <class B, class T>
 constexpr auto& base_of(T& derived) {
   return static_cast<std::conditional_t<std::is_const_v<T>, const B, B>&>(derived);
@@ -239,6 +253,18 @@ inline void walk_part(T& part, V& visitor, const Where&... where) {
   if constexpr (KnowsPath<V>) visitor.path().leave();
 }
 
+/// The i-th field that a class U lists.
+template <class U, class T, class V>
+inline void walk_field(T& field, V& visitor, std::size_t i) {
+  const std::string_view name = name_in_list(U::reprise_field_names(), i);
+  if constexpr (requires { visitor.path().kind(); }) {
+    const FieldKind kind = field_kind<U>(i);
+    walk_part(field, visitor, name, i, kind == FieldKind::None ? visitor.path().kind() : kind);
+  } else {
+    walk_part(field, visitor, name, i);
+  }
+}
+
 /// Walks a value's leaves in a fixed order. The visitor has:
 ///   tensor(Tensor&), integer(Int&), number(Scalar&)  leaves that are inputs or outputs
 ///   tensor_list(const Tensor*, std::size_t) a list of tensors at once, if it has that
@@ -246,6 +272,7 @@ inline void walk_part(T& part, V& visitor, const Where&... where) {
 ///   text(std::string_view)                 a string, likewise
 ///   path()                                 if it wants to know where it is
 ///   prepare(container)                     an optional, a vector, a map or a shared pointer that is about to be walked, if it has that
+///   skips_misfits                          if it has that, what is no argument is passed over
 /// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it points to becomes a copy first, unless
 /// the visitor has a member `shares`. To one that has `joins_bases` the fields of a base are those of the class.
 template <class T, class V>
@@ -253,7 +280,7 @@ void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
   if constexpr (requires { visitor.prepare(value); }) visitor.prepare(value);
   if constexpr (!fits<U>) {
-    static_cast<void>(Misfit<U>());
+    if constexpr (!requires { visitor.skips_misfits; }) static_cast<void>(Misfit<U>());
   } else if constexpr (std::is_same_v<U, Tensor>) {
     visitor.tensor(value);
   } else if constexpr (std::is_same_v<U, Int>) {
@@ -329,12 +356,9 @@ void walk(T& value, V& visitor) {
     value.reprise_with_fields([&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (requires { visitor.joins_bases; } || std::is_base_of_v<Tensor, U>) {
-          ((is_base_in_list(U::reprise_field_names(), I)
-                ? walk(x, visitor)
-                : walk_part(x, visitor, name_in_list(U::reprise_field_names(), I), I)),
-           ...);
+          ((is_base_in_list(U::reprise_field_names(), I) ? walk(x, visitor) : walk_field<U>(x, visitor, I)), ...);
         } else {
-          (walk_part(x, visitor, name_in_list(U::reprise_field_names(), I), I), ...);
+          (walk_field<U>(x, visitor, I), ...);
         }
       }(std::index_sequence_for<decltype(x)...>{});
     });
@@ -507,3 +531,7 @@ struct CallFrame {
     return visitor(__VA_ARGS__);                                            \
   }
 #define REPRISE_BASE(Base) ::reprise::detail::base_of<Base>(*this)
+/// Beside REPRISE_FIELDS, in a module: which of its fields are state rather than weights (running statistics).
+/// signature() and explain() call them buffers; nothing else depends on it.
+#define REPRISE_BUFFERS(...) \
+  static constexpr const char* reprise_buffer_names() { return #__VA_ARGS__; }

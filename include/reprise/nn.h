@@ -14,6 +14,7 @@
 #include "reprise/normalization.h"
 #include "reprise/ops.h"
 #include "reprise/pooling.h"
+#include "reprise/tensor_names.h"
 #include "reprise/weights.h"
 
 /// Layers of models, as torch::nn names and initialises them: plain structs of tensors with a forward(). They are arguments of compiled functions as they
@@ -26,10 +27,17 @@ namespace nn {
 /// layer(x) is layer.forward(x), and so is layer->forward(x), which programs for libtorch write.
 template <class Layer>
 struct Callable {
+  using reprise_module = void;  ///< its tensors are parameters, but for REPRISE_BUFFERS (flatten.h)
   template <class... A>
-  decltype(auto) operator()(const A&... args) const { return static_cast<const Layer&>(*this).forward(args...); }
+  decltype(auto) operator()(const A&... args) const {
+    const reprise::detail::NamesInTrace<Layer> names(static_cast<const Layer&>(*this));
+    return static_cast<const Layer&>(*this).forward(args...);
+  }
   template <class... A>
-  decltype(auto) operator()(const A&... args) { return static_cast<Layer&>(*this).forward(args...); }
+  decltype(auto) operator()(const A&... args) {
+    const reprise::detail::NamesInTrace<Layer> names(static_cast<const Layer&>(*this));
+    return static_cast<Layer&>(*this).forward(args...);
+  }
   Layer* operator->() { return static_cast<Layer*>(this); }
   const Layer* operator->() const { return static_cast<const Layer*>(this); }
 };
@@ -162,6 +170,7 @@ struct BatchNorm : Callable<BatchNorm<D>> {
     return y;
   }
   REPRISE_FIELDS(BatchNorm, weight, bias, running_mean, running_var, num_batches_tracked, eps, momentum, training)
+  REPRISE_BUFFERS(running_mean, running_var, num_batches_tracked)
 };
 using BatchNorm1d = BatchNorm<1>;
 using BatchNorm2d = BatchNorm<2>;

@@ -429,6 +429,7 @@ struct InstanceNorm : Callable<InstanceNorm<D>> {
     return y;
   }
   REPRISE_FIELDS(InstanceNorm, weight, bias, running_mean, running_var, num_batches_tracked, eps, momentum, training)
+  REPRISE_BUFFERS(running_mean, running_var, num_batches_tracked)
 };
 using InstanceNorm1d = InstanceNorm<1>;
 using InstanceNorm2d = InstanceNorm<2>;

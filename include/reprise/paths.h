@@ -50,24 +50,33 @@ constexpr std::string_view last_name(std::string_view s) {
   return s.substr(s.size() - n);
 }
 
+/// What a module says of its fields.
+enum class FieldKind : std::uint8_t { None, Parameter, Buffer };
+
 /// Where a walk is, in the user's words: `arg 1.layers[0].wq`, or `weights.layers[0].wq` where CompileOptions::arguments names it.
 class Path {
  public:
   Path() = default;                                                            ///< of a result: "", ".logits", "[3]"
   static Path of_arguments(const std::vector<std::string>& names);             ///< borrows them
-  void enter(std::string_view field, std::size_t index);                       ///< a field ("": it has no name), or an argument
+  void enter(std::string_view field, std::size_t index) {
+    enter(field, index, kind_);
+  }  ///< a field ("": it has no name), or an argument
+  void enter(std::string_view field, std::size_t index, FieldKind);
   void enter(std::size_t element);
   void enter(const std::string& key);
   void leave();
   const std::string& text() const { return text_; }
   std::size_t argument() const { return argument_; }                           ///< that the walk is in
+  FieldKind kind() const { return kind_; }  ///< what the innermost module says of its field that the walk is in
 
  private:
   bool arguments_ = false;
   const std::vector<std::string>* names_ = nullptr;
   std::size_t argument_ = 0;
   std::string text_;
+  FieldKind kind_ = FieldKind::None;
   std::vector<std::size_t> lengths_;                                           // of the text around
+  std::vector<FieldKind> kinds_;                                               // of the places around
 };
 
 }  // namespace detail

@@ -18,9 +18,11 @@
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
 #include "reprise/settings.h"
+#include "reprise/shape_only.h"
 #include "reprise/stats.h"
 #include "reprise/stream.h"
 #include "reprise/tensor.h"
+#include "reprise/tensor_names.h"
 #include "reprise/weights.h"
 // More operators, by what they are for.
 #include "reprise/attention.h"

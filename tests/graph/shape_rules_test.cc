@@ -215,10 +215,10 @@ TEST(ShapeRules, Creation) {
   EXPECT_EQ(infer(OpId::full, {Ints{2, 3}, Scalar(1.5), kFloat16, cpu}), "f16[2, 3]");
   EXPECT_EQ(infer(OpId::full, {Ints{2, -3}, Scalar(1.5), kFloat16, cpu}), "InvalidArgument: negative size in [2, -3]");
   EXPECT_EQ(infer(OpId::full, {Ints{2}, Scalar(1), kFloat16, std::string_view("tpu")}),
-            "InvalidArgument: unknown device 'tpu' (wanted cpu, cuda:<n> or null)");
+            "InvalidArgument: unknown device 'tpu' (wanted cpu, cuda:<n>, null or shape_only)");
   for (const char* name : {"cuda:", "cuda:256", "cuda:99999999999", "cuda:1x", "cuda:-1"}) {
     EXPECT_EQ(infer(OpId::full, {Ints{2}, Scalar(1), kFloat16, std::string_view(name)}),
-              "InvalidArgument: unknown device '" + std::string(name) + "' (wanted cpu, cuda:<n> or null)");
+              "InvalidArgument: unknown device '" + std::string(name) + "' (wanted cpu, cuda:<n>, null or shape_only)");
   }
   EXPECT_EQ(infer(OpId::arange, {Scalar(0), Scalar(10), Scalar(3), kInt64, cpu}), "i64[4]");
   EXPECT_EQ(infer(OpId::arange, {Scalar(10), Scalar(0), Scalar(-3), kInt64, cpu}), "i64[4]");

@@ -47,7 +47,7 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   EXPECT_EQ(g.numbers[1].name, "scale");
   EXPECT_EQ(g.numbers[1].kind, NumberInput::Kind::Float);
   EXPECT_EQ(g.env->symbols()[0].hint, 4);
-  EXPECT_EQ(g.inputs[1].kind, InputSpec::Kind::Captured);
+  EXPECT_TRUE(g.inputs[1].captured);
   EXPECT_TRUE(g.inputs[2].mutates_data);
 }
 
