@@ -49,7 +49,7 @@ const std::vector<Pass>& pipeline() {
       // After the last pass that takes copies away.
       {"part_reads", part_reads},
       {"remove_dead", remove_dead},
-      // Nothing changes the graph any more: what is asked of memory is asked of these values.
+      // Must be last: it records in-place decisions per value, and later rewrites would invalidate them.
       {"reinplace", reinplace},
   };
   return kPipeline;

@@ -90,7 +90,7 @@ bool has_structure(const Specialization& s, const CallFrame& f) { return runtime
 
 }  // namespace
 
-// The way of most calls makes none itself and keeps few things, so that it saves no registers.
+// Fast path: no calls and few live values, so no callee-saved registers are spilled.
 const Specialization* lookup(Compiled& c, CallFrame& f) {
   const std::uint64_t settings = graph::thread_state.word;
   const Alike* among = c.table.load(std::memory_order_acquire)->latest.load(std::memory_order_relaxed);

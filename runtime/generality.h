@@ -5,13 +5,13 @@
 
 namespace reprise::detail {
 
-/// How general the trace of a call that nothing admits should be (Note [General traces]): as general as what its structure was compiled for,
-/// and where that has failed in one kind of question for an eighth time (which sizes are 1) or once (where slices end, whether a
-/// reshape copies), in this kind, too. With Compiled::mu held.
+/// The generality of the trace for a miss (Note [General traces]). Starts from that of existing specializations of the
+/// structure and widens a category after repeated misses: 8 for broadcasting (which sizes are 1), 1 for slice ends and
+/// copies of reshapes. Compiled::mu is held.
 guards::Generality generality_for(const Compiled&, CallFrame&);
 
-/// Which of its tensors may have any strides: those of which something was compiled for another layout, where that is so of a third layout of the call,
-/// and what that is looks at none (Compiled::strides_asked). With Compiled::mu held.
+/// The tensors that get any-stride code: a third layout has arrived, and no specialization reads their strides
+/// (Compiled::strides_asked). Compiled::mu is held.
 StridesAside strides_aside_for(const Compiled&, CallFrame&);
 
 }  // namespace reprise::detail

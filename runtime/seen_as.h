@@ -7,7 +7,8 @@
 
 namespace reprise::detail {
 
-/// How calls of one structure but for layouts are seen where some of their tensors may have any strides (Note [Layout classes]).
+/// Canonical form of calls that differ only in tensor layout, where some tensors may have any strides (Note [Layout
+/// classes]).
 struct StridesAside {
   struct Word { std::uint32_t at; unsigned ones; };
   std::vector<Word> any;                    ///< words of the structure that become such a tensor's (runtime::of_any_strides); none: it is not wanted
@@ -15,7 +16,7 @@ struct StridesAside {
   std::vector<std::size_t> between;         ///< by defined tensor: how many values stand before its own and after the previous one's
 };
 
-/// While it lives, unless it is kept, a call's frame as one that is seen so. One thread.
+/// RAII: presents the frame under the canonical layout; restored on destruction unless keep() was called. One thread.
 class AnyStrides {
  public:
   AnyStrides(CallFrame&, const StridesAside&);

@@ -38,8 +38,8 @@ struct Specialization {
   const std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
   const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
   const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
-  bool at_once = false;                               ///< `plain`, and writes no argument: what is asked of a call with its structure are these two
-  bool quick = false;                                 ///< `at_once`, and few words say all that: they are compared without a call
+  bool at_once = false;                               ///< `plain`, and writes no argument: admission checks only `settings` and `guards`
+  bool quick = false;                                 ///< `at_once`, with few words and short guards: admission makes no call
   const graph::Settings settings;                     ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;
@@ -58,8 +58,7 @@ struct Specialization {
   const std::vector<std::uint32_t> written_anew;  ///< Traced::written_anew
   const std::vector<std::uint32_t> unused;      ///< Traced::unused
   bool uses(std::size_t argument) const { return !std::binary_search(unused.begin(), unused.end(), argument); }
-  /// Beside the structure, the guards and the memory of written inputs, nothing of what stands here is asked of a call, so that most
-  /// calls are admitted in one look.
+  /// Admission checks only the structure, the guards and the memory of written inputs, and none of the members above.
   const bool plain;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
   const std::vector<std::shared_ptr<Variable>> assigned;  ///< Traced::assigned: a call that went well assigns them (assign_variables)

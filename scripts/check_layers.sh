@@ -53,9 +53,8 @@ for file in $(find kernels jit -name '*.*' -type f); do
   [[ "$known" = *" ${file%/*} "* ]] || report "a file stands in no room of the table:" "$file"
 done
 
-# What is asked of an operator that a node has stands in a column (graph/op_column.h) or in its class: nobody compares it with operators by
-# name. What a pass or a trace makes it may name. The exception: whether a write was the program's own copy (copy_) is asked of the traced
-# graph, where that is the call.
+# Do not switch on OpId outside a column table (graph/op_column.h): add a column, or ask for the operator's class. Passes and traces may
+# name operators that they make. The exception: functionalization asks the traced graph whether a write was the program's own copy_.
 hits=$(grep -rnE '([=!]= *|case +|switch *\(.*)(graph::)?OpId::|OpId::[a-z_0-9]+ *[=!]=' passes kernels jit operators runtime --include=*.h --include=*.cc --include=*.inc 2>/dev/null |
   grep -vE '^passes/functionalize[a-z_]*\.cc:[0-9]+: .*= n\.op == OpId::copy;' || true)
 [ -z "$hits" ] || report "an operator is asked for by its name:" "$hits"

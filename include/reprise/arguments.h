@@ -85,7 +85,7 @@ class OptionalDims {
   bool given_ = false;
 };
 
-/// `zeros({2, 3}, {.dtype = kFloat64, .device = Device::cuda()})`. What is left out takes the operator's default.
+/// `zeros({2, 3}, {.dtype = kFloat64, .device = Device::cuda()})`. Omitted fields take the operator's default.
 struct TensorOptions {
   std::optional<DType> dtype = std::nullopt;
   std::optional<Device> device = std::nullopt;

@@ -48,7 +48,7 @@ struct EnableGradScope : GradModeScope {
   EnableGradScope() : GradModeScope(true) {}
 };
 /// For programs that want no derivative of what they compute: as NoGradScope, and views that are made meanwhile are not followed, so that the tape costs nothing at all.
-/// What is written through such a view later, where gradients are on, throws InvalidArgument.
+/// Writing through such a view later, with gradients on, throws InvalidArgument.
 class InferenceScope {
  public:
   InferenceScope();
@@ -65,7 +65,7 @@ struct BackwardOptions {
   /// What nodes keep for their derivatives stays, so that the same tape may be walked again. Nothing: as `create_graph`.
   std::optional<bool> retain_graph = std::nullopt;
   bool create_graph = false;                ///< the gradients are on the tape themselves: for derivatives of them
-  bool allow_unused = false;                ///< grad(): an input of which no output was computed has an undefined gradient, rather than an error
+  bool allow_unused = false;                ///< grad(): an input that no output depends on gets an undefined gradient instead of an error
 };
 
 /// The gradients of `outputs` with respect to `inputs`, summed over the outputs, each weighted by its tensor of `grad_outputs` (none, or an undefined one: 1, for an
@@ -122,8 +122,8 @@ class SavedTensorHooks {
   const void* before_;
 };
 
-/// While it lives, a node whose derivative fails is told with the line and the name of the call that it belongs to, and with `check_nan` a gradient that is not a number
-/// is an error where it arises. The second reads every gradient back: for looking for mistakes.
+/// RAII: an error in a derivative names the line and the operator of its forward call. With `check_nan` a NaN in a
+/// gradient is an error where it arises; this reads every gradient back, so use it for debugging.
 class AnomalyScope {
  public:
   explicit AnomalyScope(bool check_nan = true);
@@ -262,8 +262,8 @@ using CheckpointRule = std::function<CheckpointPolicy(std::string_view op)>;
 namespace detail {
 std::vector<Tensor> checkpoint(const CheckpointRule&, std::function<std::vector<Tensor>(const std::vector<Tensor>&)>, std::vector<Tensor> inputs, SourceLoc);
 }
-/// f(tensors...), of which nothing is kept for the derivative but its arguments and what `rule` says: backward runs it again, with the same random numbers. Tensors that f captures
-/// are kept as they are. M. Chen et al., Training deep nets with sublinear memory cost (2016).
+/// Calls f(tensors...) and saves only its arguments, and what `rule` chooses, for the derivative: backward runs f again
+/// with the same random numbers. Tensors that f captures are kept. M. Chen et al., Training deep nets with sublinear memory cost (2016).
 template <class F, class... T>
 requires(std::is_same_v<std::remove_cvref_t<T>, Tensor>&&...) auto checkpoint(CheckpointRule rule, F f, const T&... tensors) {
   using R = std::invoke_result_t<F, const T&...>;

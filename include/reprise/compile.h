@@ -20,16 +20,17 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-/// What becomes of a call that nothing admits that was compiled so far.
+/// What happens to a call that no existing specialization accepts.
 enum class OnMiss : std::uint8_t {
-  Wait,            ///< it is compiled for, and served by that
-  /// It is traced, and runs eagerly, as do further ones of its kind until passes and machine code are done on a thread of the library's. Operators
-  /// that have no code yet are computed without, by plain kernels, where that takes about as long as a launch or two.
-  /// Calls that come while another thread's is traced run eagerly, too. Waited for is a trace that cannot be repeated (it has assigned to a variable that held nothing, say).
+  Wait,            ///< the call waits for its compilation
+  /// The call is traced and runs eagerly, and so do its like until a background thread has finished passes and machine
+  /// code. Small operators without code run by plain kernels meanwhile. Calls that arrive while another thread traces
+  /// run eagerly, too. A trace that cannot be repeated (it assigned to a variable that held nothing) is waited for.
   ServeMeanwhile,
 };
 
-/// Which tensors a compiled function takes for ones that hardly ever change (docs/freezing.md): what depends on them alone is computed once, not at every call.
+/// Which tensors a compiled function treats as frozen (docs/freezing.md): values that depend on them alone are computed
+/// once, and again after they change.
 enum class Freeze : std::uint8_t {
   Declared,        ///< those declared so: Parameter, freeze() (reprise/parameter.h)
   Captured,        ///< and those that the function captures and does not write, which its compilation declares
@@ -38,12 +39,12 @@ enum class Freeze : std::uint8_t {
 
 struct CompileOptions {
   std::string name = "f";                  ///< in logs, explain() and kernels' names
-  /// Past it, a call that fits none takes the place of the one that has served no call for longest, if that was long ago: 1,000 calls, more
-  /// where what went had hardly been used. Otherwise it is served eagerly, with a warning once.
+  /// At the limit, a miss evicts the least recently used specialization, provided it has been idle for at least 1,000
+  /// calls (more where evicted ones had hardly been used). Otherwise the call runs eagerly, with one warning.
   int max_specializations = 64;
   int recordings_max = 0;                  ///< recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or one a specialization
   std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
-  /// Bytes of code of all specializations; 0: REPRISE_CODE_BYTES. Once there are as many, a call that fits none is as one past `max_specializations`.
+  /// Bytes of code of all specializations; 0: REPRISE_CODE_BYTES. Reaching it acts as reaching `max_specializations`.
   std::int64_t code_bytes = 0;
   std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
   /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the first difference
@@ -60,14 +61,16 @@ struct CompileOptions {
   /// a compilation for each combination of them.
   bool static_sizes = false;
   Freeze freeze = Freeze::Declared;
-  /// On a device with streams, a call that checks values (indices that come from outside) waits for its end, so that it throws itself and leaves arguments as they were. True: it
-  /// does not wait. What it would write where a check has failed it leaves undone all the same, and its results mean nothing then; the error is thrown late, by the next call in the same stream,
-  /// whatever it calls, before that does anything, or by what waits for the stream (Stream::synchronize, item, to_vector, synchronize). Calls that were queued between have run on what was there. Of several faults each is
-  /// thrown once, in the order of the calls. Where a step of the host or of another library stands behind a check, it is waited for at once as ever.
+  /// On a device with streams, a call that checks values (indices from outside) waits for its end by default, throws the
+  /// error itself and leaves arguments unchanged. True: it does not wait. Writes guarded by a failed check are still
+  /// suppressed; the call's results are undefined. The error is thrown by the next call in the stream, before that call
+  /// does anything, or by whatever waits for the stream (Stream::synchronize, item, to_vector, synchronize). Calls queued
+  /// in between have run. Each fault is thrown once, in call order. A check followed by a step of the host or of another
+  /// library is waited for at once in either case.
   bool late_faults = false;
 };
 
-/// What becomes of a call with a size outside of what was declared.
+/// What happens to a call with a size outside of the declared range.
 enum class Outside : std::uint8_t {
   Fails,      ///< InvalidArgument, before anything has happened
   Recompiles, ///< it is a compilation of its own
@@ -82,8 +85,8 @@ struct DynamicRange {
 /// States that x's dimension varies within the range, for the functions that are traced with x as an argument: a trace knows it (a size of at
 /// least 2 needs no "is it 1?"), and the compiled code is used only for sizes within. A function that makes a constant of the dimension
 /// (a size that is converted to a C++ number, a comparison that leaves one size) cannot keep that: such a call throws InvalidArgument, naming the
-/// line. A later call whose tensor at that place has a size outside throws InvalidArgument, or is compiled for, as `outside` says; a tensor that has
-/// a mark of its own there goes by that.
+/// line. A later call whose tensor at that place has a size outside throws InvalidArgument, or is compiled for, as `outside` says;
+/// a mark of the tensor's own takes precedence.
 /// Throws InvalidArgument if x itself breaks it, if no size is in the range or x's dimension was marked static; IndexOutOfRange for a
 /// dimension that x does not have. Of several marks all hold.
 void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc loc = SourceLoc::current());
@@ -167,7 +170,7 @@ FunctionObject function_object(F&& function) {
 }
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions);
-/// What a call finds itself in: a trace, of which it becomes a part, or a function that is run to check a replay, where it is a plain call.
+/// The context of a call: inside a trace it is inlined; inside a check of a replay it is a plain call.
 struct Around {
   Tracer* tracer = nullptr;
   bool inside = false;
@@ -552,15 +555,15 @@ class CompiledFunction {
   void warm_up(A&&...) const {
     refuse<A...>();
   }
-  /// From here `callback` is told of each call that found something not ready for it (Miss), when the call is over; an empty one ends that. It is called on the
+  /// Calls `callback` for each miss (Miss) once its call has ended; an empty function unregisters it. It is called on the
   /// call's thread, and for what was made in the background on the library's; several threads may be in it at once. No lock is held: it may call what it
   /// likes, also this function, whose misses on that thread are not told meanwhile; but on the library's thread wait() and seal() throw. What it throws
   /// is dropped, with a warning. Not told are warm_up() and calls that throw when they are traced. reset() leaves it as it is.
   void set_miss_callback(std::function<void(const Miss&)> callback) { detail::set_miss_callback(*state_, std::move(callback)); }
   /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
   void wait() const { detail::wait_for_builds(*state_); }
-  /// From here a call that would have to compile throws Sealed, naming the guard that failed. What is being compiled is waited for, and what devices
-  /// load later otherwise is loaded. Nor are executable graphs made there: of sizes that are new, the launches are queued one after the
+  /// After this, a call that would compile throws Sealed, which names the failed guard. Waits for running compilations and
+  /// loads device code that would be loaded lazily. Nor are executable graphs made there: of sizes that are new, the launches are queued one after the
   /// other at each call, which costs some microseconds each.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.

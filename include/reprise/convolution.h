@@ -14,8 +14,8 @@
 /// InvalidArgument: groups that do not divide channels and results, a stride or dilation below 1, negative padding, lists of a wrong length, "same" with a stride.
 namespace reprise REPRISE_VISIBLE {
 
-/// What is added around an image, zeros: as many on both sides of each dimension; "valid": none; "same": so many that the result has the image's sizes
-/// (of an odd number the last one behind).
+/// Zero padding around an image: the same count on both sides of each dimension; "valid": none; "same": the result has the
+/// image's sizes (an odd count puts the extra zero behind).
 class ConvPadding {
  public:
   ConvPadding(std::initializer_list<Int> l) : sizes_(l) {}

@@ -13,7 +13,7 @@ namespace detail {
 [[noreturn]] std::uint8_t no_such_cuda(int index);  ///< throws InvalidArgument
 }
 
-/// Where a tensor's bytes are. `Device::null()` records what it is told and computes nothing (tests use it).
+/// Where a tensor's bytes are. `Device::null()` records requests and computes nothing (for tests).
 struct Device {
   DeviceType type = DeviceType::Cpu;
   std::uint8_t index = 0;

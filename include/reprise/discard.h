@@ -28,7 +28,7 @@ struct Discarded {
 
 /// Gives back the memory of frozen tensors (a tensor, or anything that holds some) that compiled functions no longer read: all that they need of them is folded (panels,
 /// casts), and stays. Call it when the functions have been called, or warm_up() has; nobody reads the tensors meanwhile, nor views or exports (to_dlpack) of them: a
-/// storage goes whole. Returns the bytes that were given back. What is still read as it stands, by a function that was called with it, is kept, and what nobody has folded.
+/// storage goes whole. Returns the bytes that were given back. A tensor that some function still reads directly, or that none has folded, is kept.
 ///
 /// Sizes, strides and dtype of a discarded tensor can be asked, and it can be given to compiled functions that read only what is folded of it. Whoever needs its
 /// elements (operators, item(), save_safetensors, another function or a call of fewer rows that reads it as it stands) gets StorageFreed, with its name and the

@@ -62,7 +62,7 @@ struct BFloat16 {
   explicit operator float() const;
 };
 
-/// Storage; conversions from float round to nearest even. What is too large becomes NaN (E4M3FN) or infinite (E5M2).
+/// Storage; conversions from float round to nearest even. Overflow becomes NaN (E4M3FN) or infinity (E5M2).
 struct Float8E4M3FN {
   std::uint8_t bits = 0;
   Float8E4M3FN() = default;

@@ -512,7 +512,7 @@ struct CallFrame {
 
 /// In a class with private members, bases, pointers or anything else that makes it no aggregate: the fields that compiled functions see, as arguments, as results and
 /// in what a function captures of it. A class that holds more than it lists promises that the rest does not matter. `REPRISE_BASE(Base)` among them
-/// stands for what a base has.
+/// lists the fields of a base.
 ///
 ///   class Attention {
 ///     rp::Tensor wq_, wk_; int heads_;

@@ -12,7 +12,7 @@ namespace graph {
 struct RandomStream;  // graph/random_stream.h
 }
 
-/// A stream of random numbers: a seed, and how many numbers were taken. What is drawn is a function of the two alone (Philox: J. Salmon et al., Parallel random numbers: as easy as
+/// A stream of random numbers: a seed, and how many numbers were taken. Every number drawn is a function of these two (Philox: J. Salmon et al., Parallel random numbers: as easy as
 /// 1, 2, 3, 2011), on the host as on devices, eagerly as compiled: a recording reads them as its last two numbers, and draws on from where the stream stands at each call.
 /// Copies are the same stream. Threads: any may draw; each call takes its numbers at once.
 class Generator {

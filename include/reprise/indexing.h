@@ -36,8 +36,8 @@ namespace detail {
 [[noreturn]] void no_such_index(std::string_view text, SourceLoc loc);  ///< throws InvalidArgument
 }
 
-/// One of them: a number, a Slice, None, Ellipsis (or "..."), or a tensor: of integers, or a mask (bool), which stands for as many
-/// dimensions as it has. An undefined tensor is ":".
+/// One index: a number, a Slice, None, Ellipsis (or "..."), or a tensor: of integers, or a mask (bool), which indexes as
+/// many dimensions as it has. An undefined tensor is ":".
 class TensorIndex {
  public:
   enum class Kind : std::uint8_t { None, Ellipsis, Number, Slice, Tensor };

@@ -77,11 +77,11 @@ struct OperatorDef {
   std::uint8_t lane = 0;
   bool moves = false;                            ///< takes dtypes that are for storage alone (float8)
   /// Of one that writes: the operator, registered before, that computes the same as a function, by name or with all of its schema
-  /// ("my::rms_norm" of "my::rms_norm_out(Tensor(a!) out, Tensor x, Tensor w) -> ()"). It stands for the call in compiled functions, where it fuses and
-  /// patterns see it. Arguments go by name; its results are what is written, then what is made.
+  /// ("my::rms_norm" of "my::rms_norm_out(Tensor(a!) out, Tensor x, Tensor w) -> ()"). Compiled functions call it instead, so that it fuses and
+  /// patterns match it. Arguments correspond by name; its results are the written arguments, then the new values.
   std::string functional = {};
-  /// The same in terms of other operators (decomposition.h). It stands for the operator where it has no kernel for the device of its tensors; an operator
-  /// that has this alone needs no shape function, and in compiled functions it is what it is made of, which fuses: a node under its name as scope.
+  /// The same in terms of other operators (decomposition.h). It is used where the operator has no kernel for the device; an operator that has only
+  /// this needs no shape function, and compiled functions inline it, under its name as scope, so that it fuses.
   Decomposition decomposition = {};
   /// Tried before the operator is known to anybody: for each of these arguments the kernel must give and write what `functional` and `decomposition` do, as
   /// closely as the dtype allows. Where there is no `cpu` kernel these are compared with each other.

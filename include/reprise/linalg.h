@@ -37,8 +37,8 @@ Tensor logdet(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
 /// (Q, R) with A = Q R: Q's columns are orthonormal, R is upper triangular. A is [..., m, n]; "reduced": Q is [..., m, min(m, n)]; "complete": [..., m, m]; "r": R alone, and Q of size 0.
 TensorPair qr(const Tensor& A, std::string_view mode = "reduced", SourceLoc loc = SourceLoc::current());
-/// (eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices, of which the lower triangle is read, or with UPLO "U" the upper one. The sign of a vector is
-/// either. What is not finite: InvalidArgument that names the first such matrix.
+/// (eigenvalues in ascending order, eigenvectors as columns) of symmetric matrices; reads the lower triangle, with UPLO "U" the upper one. Signs
+/// of vectors are arbitrary. Non-finite input throws InvalidArgument, which names the first such matrix.
 TensorPair eigh(const Tensor& A, std::string_view UPLO = "L", SourceLoc loc = SourceLoc::current());
 Tensor eigvalsh(const Tensor& A, std::string_view UPLO = "L", SourceLoc loc = SourceLoc::current());
 /// (U, S, Vh) with A = U diag(S) Vh, S in descending order; with full_matrices U is [..., m, m] and Vh [..., n, n], otherwise they have min(m, n) columns and rows. Not finite: InvalidArgument.

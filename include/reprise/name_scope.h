@@ -8,8 +8,8 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-/// Calls a part of the program by a name while it lives, on this thread: what compiled functions trace meanwhile is told under it in graphs,
-/// launches, explain(), logs and errors. Scopes nest:
+/// RAII: names a part of the program on this thread. Operators traced inside carry the name in graphs, launches,
+/// explain(), logs and errors. Scopes nest:
 ///
 ///   for (int i = 0; i < n; ++i) {
 ///     NameScope layer("layers", i);

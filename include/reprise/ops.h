@@ -280,7 +280,7 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
 
 // ---- results into a tensor that is given
 /// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers
-/// (DTypeMismatch). Gives out. What is read may be out itself. Of operators of fewer arguments, and of anything else: reprise/out.h.
+/// (DTypeMismatch). Returns out, which may also be an input. Other operators: reprise/out.h.
 Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
@@ -423,7 +423,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
                                      SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> unbind(const Tensor& self, Int dim = 0, SourceLoc loc = SourceLoc::current());
-/// Views of `sections` parts, of which the first size % sections have one element more; or of the parts between indices. hsplit: along
+/// Views of `sections` parts (the first size % sections have one element more), or of the parts between indices. hsplit: along
 /// dimension 1 (0 of a vector), vsplit: along 0, into equal parts (ShapeMismatch otherwise).
 std::vector<Tensor> tensor_split(const Tensor& self, Int sections, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, Int dim = 0, SourceLoc loc = SourceLoc::current());

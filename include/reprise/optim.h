@@ -178,8 +178,8 @@ struct MuonState {
 void muon_(const Tensors& params, const Tensors& grads, const MuonState& state, const MuonOptions& options = {},
            SourceLoc loc = SourceLoc::current());
 
-/// Scales gradients, in place, such that the norm of all of them together is at most max_norm, and gives the norm that it was (0-dim, float32 or float64). Undefined ones are left out;
-/// where all are, the norm is 0.
+/// Scales gradients in place so that their joint norm is at most max_norm; returns the norm before (0-dim, float32 or
+/// float64). Skips undefined gradients; if all are undefined, the norm is 0.
 Tensor clip_grad_norm_(const Tensors& grads, Scalar max_norm, SourceLoc loc = SourceLoc::current());
 
 /// What an Optimizer does, for each kind.

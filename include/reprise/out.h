@@ -6,8 +6,8 @@
 
 /// Results into a tensor that is given: `abs_out(out, x)`, `maximum_out(out, x, y)`, `sum_out(out, x, -1)` of all operators whose rows
 /// stand in reprise/elementwise_ops.inc and reprise/reduction_ops.inc; of any other function `into(out, softmax(x, -1))`. (Those that take more are in ops.h: add_out, mm_out, cat_out, ...)
-/// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers (DTypeMismatch). Gives out.
-/// What is read may be out itself. In compiled functions the result is computed in place where that can be done.
+/// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers (DTypeMismatch). Returns out,
+/// which may also be an input. In compiled functions the result is computed in place where that can be done.
 namespace reprise REPRISE_VISIBLE {
 
 namespace detail {

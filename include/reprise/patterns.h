@@ -62,7 +62,7 @@ PatternFunction pattern_function(const F& f, const std::tuple<A...>& example) {
 /// and numbers of dimensions say for which the pattern is (an undefined Tensor: an optional operand that is not there); their sizes may be any
 /// that work, with a 1 where a 1 is meant. Then they are brought into the form that graphs have when they are searched: composites
 /// taken apart, writes and views become values, casts and copies that do nothing gone. So it does not matter which of several ways to
-/// write the same was taken. A Scalar parameter stands for any number, a number in the function for itself; the same of Ints.
+/// write the same was taken. A Scalar or Int parameter matches any number; a literal matches itself.
 ///
 /// What matches: the same operators on operands that are known to have the sizes that the pattern relies on (nothing is guarded for it),
 /// of which nothing within is read elsewhere. Matches never overlap, the first in the program counts, and it is the same at every run.

@@ -10,7 +10,7 @@
 /// each of these dimensions, or one for all; a stride that is left out is the kernel's size. Kernels, strides, padding and dilations are constants of a compilation,
 /// sizes of self are not.
 ///
-/// What is padded is never the greatest, and counts as 0 in an average. ceil_mode: windows that begin in self or in its padding before it count, though they reach
+/// Padding is never the maximum, and counts as 0 in an average. ceil_mode: windows that begin in self or in its padding before it count, though they reach
 /// further. ShapeMismatch: wrong ranks, a result of no elements. InvalidArgument: a kernel, stride or dilation below 1, padding of more than half of the kernel, lists
 /// of a wrong length, a divisor of 0. DTypeMismatch: averages of integers but int64 (rounded towards 0), bools.
 namespace reprise REPRISE_VISIBLE {
@@ -35,7 +35,7 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
 Tensor avg_pool3d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false, bool count_include_pad = true,
                   std::optional<Int> divisor_override = std::nullopt, SourceLoc loc = SourceLoc::current());
-/// To these sizes, of which the last two of three are constants of a compilation: window i of a dimension of size m goes from i * m / output to (i + 1) * m / output, rounded up.
+/// Pools to these sizes (the last two of three are compile-time constants): window i of a dimension of size m goes from i * m / output to (i + 1) * m / output, rounded up.
 Tensor adaptive_avg_pool1d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
 Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());
 Tensor adaptive_avg_pool3d(const Tensor& self, IntArrayRef output_size, SourceLoc loc = SourceLoc::current());

@@ -43,8 +43,8 @@ struct Groups {
   Groups to(Device device, SourceLoc loc = SourceLoc::current()) const;
 };
 
-/// Arranges what a file has for the kernel, once: rows by output, inputs in the order of their groups. Which of the two it is, and of how many bits, follows from the sizes
-/// (`zeros` is asked of GPTQ's alone). Scales are float16, or are rounded to it. Tensors of the host. Throws ShapeMismatch, DTypeMismatch (naming the tensor), InvalidArgument
+/// Repacks a file's weights for the kernel: rows by output, inputs in the order of their groups. Sizes tell the format and
+/// its bits (`zeros` matters for GPTQ only). Scales are float16, or are rounded to it. Tensors of the host. Throws ShapeMismatch, DTypeMismatch (naming the tensor), InvalidArgument
 /// for groups that are not whole multiples of 32 inputs, or of different sizes.
 Groups groups(const Packed&, Zeros zeros = Zeros::LessOne, SourceLoc loc = SourceLoc::current());
 

@@ -155,7 +155,7 @@ class Scalar : private detail::Comparable<Scalar> {
   Int i_ = 0;     // Int, Bool; of a symbolic Float its bits
 };
 
-/// Arithmetic and comparisons of numbers of which one at least may be symbolic. Division by zero is that of doubles.
+/// Arithmetic and comparisons where at least one number may be symbolic. Division by zero is that of doubles.
 template <class A, class B>
 requires detail::FloatPair<A, B> Float operator+(const A& a, const B& b) { return detail::float_op(detail::FloatOp::Add, Float(a), Float(b)); }
 template <class A, class B>

@@ -7,8 +7,8 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-/// What is set for a thread, and for that thread alone. Compiled functions do what they would do eagerly: one that depends on a setting is
-/// compiled for each value that it is called under, one that does not is not. Inside a compiled function scopes may be used; what
+/// Settings of the calling thread. Compiled functions behave as eagerly: one that depends on a setting is compiled for
+/// each value that it is called under. Inside a compiled function scopes may be used; what
 /// outlives the function's run (set_default_dtype, a scope that is kept) makes it run eagerly.
 
 /// The dtype of floats where none is given: what zeros, rand and the like make, what a number with a point makes of a tensor of

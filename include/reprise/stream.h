@@ -13,7 +13,7 @@ namespace detail {
 struct StreamState;
 }
 
-/// An ordered queue of work on a device. What is called on a thread is queued on that thread's current stream and runs in
+/// An ordered queue of work on a device. Operators called on a thread are queued on its current stream and run in
 /// order; work on different streams may overlap and is ordered only by synchronize(). A copy of a Stream is the same queue.
 ///
 /// Memory: a tensor's bytes may be used on another stream once the work that made them has been waited for; when the tensor

@@ -51,7 +51,7 @@ struct InterpolateOptions {
   std::optional<bool> align_corners = std::nullopt;  ///< of linear to bicubic: the corners' centers meet
   /// Places follow from the sizes, not from scale_factor, which need not divide them evenly.
   bool recompute_scale_factor = false;
-  bool antialias = false;                          ///< of bilinear and bicubic: the filter is as wide as what becomes one element
+  bool antialias = false;                          ///< of bilinear and bicubic: the filter covers all input elements of an output
 };
 /// An image [n, c, ...] of other sizes, as torch.nn.functional.interpolate. Floats; nearest also integers.
 Tensor interpolate(const Tensor& input, const InterpolateOptions& options, SourceLoc loc = SourceLoc::current());

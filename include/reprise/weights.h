@@ -148,9 +148,9 @@ concept HasWeights = std::is_class_v<T> && !std::is_same_v<T, Tensor> && !std::i
 }  // namespace detail
 
 /// Loads the tensors of a struct by the names of its fields: `weights.layers[0].wq` is "layers.0.wq" in the file. The struct is one that compiled functions take as an
-/// argument (plain, or with REPRISE_FIELDS; bases, shared pointers, containers); numbers and strings in it are passed over. What is empty gets what the
-/// file has: a vector as many elements as there are numbers from 0 on, an optional or a shared pointer one, a map its keys. Tensors that are defined must have
-/// the file's sizes, and its dtype where none is asked for; undefined ones take what comes. Every tensor must be in the file, unless it is in an optional that is empty.
+/// argument (plain, or with REPRISE_FIELDS; bases, shared pointers, containers); numbers and strings in it are passed over. Empty containers are filled from the
+/// file: a vector as many elements as there are numbers from 0 on, an optional or a shared pointer one, a map its keys. Tensors that are defined must have
+/// the file's sizes, and its dtype where none is asked for; undefined ones take the file's. Every tensor must be in the file, unless it is in an optional that is empty.
 /// Throws what load_safetensors(path) throws, and one error that tells all names that are missing, or that no field takes (WeightOptions::strict), and all
 /// sizes and dtypes that do not fit; then the struct is as it was.
 template <detail::HasWeights T>

@@ -9,7 +9,7 @@ namespace reprise::kernels {
 
 // The kernels of launches.h. Each kind is told once, here: a struct of the parameters of its code, and in it `Args`, what a kernel takes.
 // Whoever makes a launch (LaunchOf in rules.h), the code (InCode in jit/gpu/kernels/code.h), a name for the code or a text of a launch
-// goes by these structs. `As` says what stands for a number and for a buffer there: As::Number, As::Source (read), As::Target (written).
+// goes by these structs. `As` is a traits type that selects their representation: As::Number, As::Source (read), As::Target (written).
 // shape() gives the arguments of some code their dtypes and the lengths of their lists.
 //
 // Offsets (from a buffer's first byte) and strides are in elements; a size of 1 that is broadcast has stride 0. Blocks are numbered along
