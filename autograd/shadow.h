@@ -14,7 +14,7 @@ namespace reprise::autograd {
 
 // Note [Shadows of tapes]
 // A walk is a function of what its nodes have kept: tensors, integers (sizes above all) and numbers; all else about it is its shadow: the kinds of nodes, their operators and flags,
-// and the edges. Walks of one shadow are calls of one compiled function (runtime/compiled_walk.cc), whose trace walks a copy of the tape that holds the traced values. Hooks are the
+// and the edges. Walks of one shadow are calls of one compiled function (runtime/trace/compiled_walk.cc), whose trace walks a copy of the tape that holds the traced values. Hooks are the
 // program's: they divide a walk into segments, each of which has a shadow of its own.
 
 /// What nodes tell of themselves, in order.

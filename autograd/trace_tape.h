@@ -85,7 +85,7 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// How the runtime is told (runtime/tracer.h): is the function running? Gives what was so before. Null: nobody has traced yet.
+  /// How the runtime is told (runtime/trace/tracer.h): is the function running? Gives what was so before. Null: nobody has traced yet.
   static bool (*function_runs)(bool) noexcept;
 
  private:

@@ -9,7 +9,7 @@
 /// Reading: when what readers look at without a lock may be freed. A reader marks the time in which it reads; whoever takes
 /// something out of their sight notes the epoch that ends with that, and frees it when nobody reads since that epoch or an
 /// earlier one. Nobody waits for that: what cannot be freed yet is freed by a later attempt.
-/// (What is freed so: Note [Who frees what] in runtime/compiled.h.)
+/// (What is freed so: Note [Who frees what] in runtime/front/compiled.h.)
 ///
 /// Working: it is amid something that a fork must not interrupt (it holds locks, it is inside LLVM). Reading is working, too.
 /// A fork waits until no other thread is (base/fork.h), and lets none begin meanwhile. The user's code runs outside of both.

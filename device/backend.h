@@ -34,7 +34,7 @@ struct CodeTarget {
   /// Where a kernel's pointer arguments come from. Direct: the argument is the address; a replay whose addresses moved
   /// updates the node. Indirect: the argument is the address of a cell that holds it; a replay uploads the cells.
   bool indirect = false;
-  /// Of a backend: the architecture has products of warpgroups. Of code_target (runtime/warpgroup_trial.h): and they may be used, as a trial has shown.
+  /// Of a backend: the architecture has products of warpgroups. Of code_target (runtime/replay/warpgroup_trial.h): and they may be used, as a trial has shown.
   bool warpgroups = false;
   bool with_ir = false;    ///< the image also carries its LLVM bitcode (the simulator of the driver runs that)
   friend bool operator==(const CodeTarget&, const CodeTarget&) = default;

@@ -41,7 +41,7 @@ class Interpreter {
   const std::uint64_t serial_;
 };
 
-/// The interpreter of a thread on which nobody traces. Declared here and defined in runtime/eager.cc: the one symbol that
+/// The interpreter of a thread on which nobody traces. Declared here and defined in runtime/front/eager.cc: the one symbol that
 /// this room takes from above, when linking, so that a program which uses operators alone has eager execution linked in.
 Interpreter& eager_interpreter();
 

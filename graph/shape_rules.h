@@ -107,7 +107,7 @@ DType checked_dtype(DType t, const char* op, SourceLoc);
 
 /// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of `item_size`
 /// bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value they have in the
-/// call being traced; the sizes of later calls are checked when they are computed (runtime/program.cc).
+/// call being traced; the sizes of later calls are checked when they are computed (runtime/replay/program.cc).
 void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc);
 
 /// Do a * b and a - b fit 64 bits? Decided for this trace, like a branch: plain numbers would wrap.

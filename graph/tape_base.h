@@ -6,7 +6,7 @@
 namespace reprise::graph {
 
 /// How a result that is a view was made, as the tape goes on with it (Note [Views on the tape] in
-/// runtime/tape_views.h).
+/// runtime/trace/tape_views.h).
 enum class ViewMade : std::uint8_t {
   Followed,                      ///< by view operators that the tape replays
   GradientsOff,                  ///< where gradients were off: nothing with a gradient is written through it

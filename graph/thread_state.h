@@ -12,7 +12,7 @@ class Interpreter;
 /// The levels at which an operator call is answered: the highest that the call's tensors or its thread ask for comes first, and what
 /// it calls in turn goes to those below it. Below all of them is eager execution.
 enum class Key : std::uint8_t {
-  Trace,     ///< writes calls down (runtime/tracer.h), or watches them (runtime/check.h)
+  Trace,     ///< writes calls down (runtime/trace/tracer.h), or watches them (runtime/front/check.h)
   Floats,    ///< what integers become among floats: the thread's default dtype, where that is not float32
   Wrapper,   ///< a user's interpreter: of the thread (ModeScope) or of a tensor (wrap)
   Autograd,  ///< the tape (autograd/tape.h)

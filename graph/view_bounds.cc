@@ -102,7 +102,7 @@ void check_within_storage(const Layout& made, const Layout& storage, const char*
     if (ask(detail::compare_eq(s, 0, loc), "view: no elements")) return;
   const Int last = last_of(made), have = numel(storage.sizes);
   const bool fits = ends_now(made);
-  // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/program.cc).
+  // The guard alone also holds where a later call's sum wraps; the program checks that (runtime/replay/program.cc).
   if (!fits || !require(detail::compare_lt(last, have, loc), "view: within the storage"))
     fail(ErrorCode::IndexOutOfRange, op, loc, "the view reaches element ", fits ? last.str() : "2^63 and more", " of a storage of ", have);
 }

@@ -11,7 +11,7 @@
 // and the function stays eager. Arithmetic of such numbers that may not fit 64 bits wraps, as the program's does (Note [Exact]), and asks nothing.
 //
 // In the graph an operator reprise::read_back (operators/read_back.cc) says of which tensor the symbol is the element. Behind the passes the graph is cut where
-// such a number comes to be (runtime/stages.cc): stages, each a program of its own, that run one after the other. A stage before the last
+// such a number comes to be (runtime/build/stages.cc): stages, each a program of its own, that run one after the other. A stage before the last
 // computes just what the next numbers need; everything else, all that writes to arguments with it, stands in the last one, where it fuses as
 // if there were no stages. Between two of them the numbers are read, what was declared is checked, and they join the call's values: the next
 // stage's recording is found by the sizes and numbers that it depends on, as any recording is, and made in microseconds where they are new. So no

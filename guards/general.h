@@ -6,11 +6,11 @@ namespace reprise::guards {
 // A trace takes what it meets: a slice whose end is within the size is one with no more to say, and a size that is broadcast is 1. Most
 // functions are called in that way only, and their code is the better for it. A function that has met the other way, too, is traced as one
 // that may meet any: what was asked becomes part of an expression (an end is min(end, n), a stride is 0 where the size is 1), and nothing is
-// asked. runtime/generality.h decides when.
+// asked. runtime/front/generality.h decides when.
 struct Generality {
   bool slices = false;      ///< bounds are clamped to the size
   bool broadcasts = false;  ///< two sizes that meet are equal, or either is 1
-  bool reshapes = false;    ///< a reshape that need not copy in this call may copy (Note [Copies that nobody sees] in runtime/tracer_copies.cc)
+  bool reshapes = false;    ///< a reshape that need not copy in this call may copy (Note [Copies that nobody sees] in runtime/trace/tracer_copies.cc)
   bool layouts = false;     ///< strides of some arguments are values, also where others' follow from the sizes (Note [Layout classes])
   bool any() const { return slices || broadcasts || reshapes || layouts; }
 };

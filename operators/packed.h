@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 /// Products whose weights stand in memory as the kernel reads them, panel by panel (kernels/cpu/packed.h). No user calls them: where weights are frozen,
-/// compilation puts them in the place of linear, mm and int_mm (Note [Frozen tensors] in runtime/freeze.h). Host alone.
+/// compilation puts them in the place of linear, mm and int_mm (Note [Frozen tensors] in runtime/build/freeze.h). Host alone.
 namespace reprise::operators {
 
 /// reprise::prepack(Tensor weight) -> Tensor: the panels of a weight [n, k], one dimension of its dtype.

@@ -1,4 +1,4 @@
-// Cuts out of a graph what depends on frozen inputs alone (Note [Frozen tensors] in runtime/freeze.h).
+// Cuts out of a graph what depends on frozen inputs alone (Note [Frozen tensors] in runtime/build/freeze.h).
 #include "passes/freeze.h"
 
 #include <algorithm>

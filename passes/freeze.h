@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/// What depends on frozen inputs alone, cut out of a graph: Note [Frozen tensors] in runtime/freeze.h.
+/// What depends on frozen inputs alone, cut out of a graph: Note [Frozen tensors] in runtime/build/freeze.h.
 namespace reprise::passes {
 
 /// By value of the graph: is it a frozen input, or computed of frozen inputs alone in a way that may be done once? `frozen`: which inputs.

@@ -59,7 +59,7 @@ struct Functionalized {
 /// as_strided and a part of what is expanded have no such inverse, and a part of what is seen in another shape or order has a dear one.
 /// They name places in the storage (as_strided_scatter), which must be seen for that: an
 /// input is its storage if it covers it row by row, or its storage is an input itself (Note [Whole storages] in
-/// runtime/tracer_inputs.cc).
+/// runtime/trace/tracer_inputs.cc).
 ///
 /// Note [Two forms of a write]
 /// What a registered operator writes (Note [Operators that write] in graph/writers.h) is in the first form the value of the argument: the functional

@@ -35,7 +35,7 @@ bool layouts(graph::Graph&, PassRecord&);
 /// The same, whatever is wanted, by other costs.
 bool layouts(graph::Graph&, PassRecord&, LayoutCosts);
 
-/// As long as it is there, the pass knows on this thread which inputs of the graph are frozen (runtime/freeze.h). What both refer to lives as long.
+/// As long as it is there, the pass knows on this thread which inputs of the graph are frozen (runtime/build/freeze.h). What both refer to lives as long.
 class FrozenInputs {
  public:
   FrozenInputs(const graph::Graph& of, const std::vector<std::uint32_t>& inputs);

@@ -8,7 +8,7 @@
 namespace reprise::passes {
 
 // Note [Joint graphs]
-// Of a differentiable call one graph is traced: what the function does, and behind it the derivative of its results (runtime/joint.h). Two operators mark the seam:
+// Of a differentiable call one graph is traced: what the function does, and behind it the derivative of its results (runtime/trace/joint.h). Two operators mark the seam:
 // `tangent(like, i)` stands for the gradient that comes in for the i-th differentiable result, `gradient(value, i)` says what goes out for the i-th input. What depends on
 // a tangent is the backward; of the rest, what the backward reads is either *saved*, a further result of the forward, or computed again.
 //

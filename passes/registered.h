@@ -50,7 +50,7 @@ struct RegisteredPattern {
 struct Registered {
   std::vector<std::shared_ptr<const RegisteredPass>> passes;
   std::vector<std::shared_ptr<const RegisteredPattern>> patterns;
-  /// The library's own that this graph may have (runtime/shipped_patterns.h), in the order in which they are sought: before composites are taken apart,
+  /// The library's own that this graph may have (runtime/build/shipped_patterns.h), in the order in which they are sought: before composites are taken apart,
   /// so that what they make is one more spelling for those above. Not in registered().
   std::vector<std::shared_ptr<const RegisteredPattern>> shipped;
 };

@@ -20,7 +20,8 @@ for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   above="${above:+$above|}$room"
 done
 
-# The rooms inside kernels/ and jit/: each, and those of the two that it may include from besides itself.
+# The rooms inside kernels/, jit/ and runtime/: each, and those of the three that it may include from besides itself (of runtime/
+# only its own are listed: it stands after the others).
 inside=(
   'kernels/loop:'
   'kernels/launch:    kernels/loop'
@@ -35,21 +36,28 @@ inside=(
   'jit/gpu:           jit/engine jit/emit'
   'jit/gpu/loop:      jit/engine jit/emit jit/gpu kernels/loop'
   'jit/gpu/kernels:   jit/engine jit/emit jit/gpu jit/gpu/loop kernels/loop kernels/launch kernels/gpu'
+  'runtime/call:'
+  'runtime/trace:     runtime/call'
+  'runtime/replay:    runtime/call runtime/trace'
+  'runtime/build:     runtime/call runtime/trace runtime/replay'
+  'runtime/front:     runtime/call runtime/trace runtime/replay runtime/build'
+  'runtime/users:     runtime/call runtime/trace runtime/replay runtime/build runtime/front'
 )
 known=" "
+declare -A of=([kernels]="kernels|jit" [jit]="kernels|jit" [runtime]="runtime")
 for line in "${inside[@]}"; do
   sub=${line%%:*} allowed=${line#*:}
   known+="$sub "
   for file in "$sub"/*.h "$sub"/*.cc "$sub"/*.def "$sub"/*.inc; do
     [ -e "$file" ] || continue
-    for path in $(sed -nE 's,^ *#include "((kernels|jit)/[^"]+)".*,\1,p' "$file"); do
+    for path in $(sed -nE "s,^ *#include \"((${of[${sub%%/*}]})/[^\"]+)\".*,\\1,p" "$file"); do
       from=${path%/*}
       [ "$from" = "$sub" ] || [[ " $allowed " = *" $from "* ]] ||
         report "$sub/ includes from a room inside ${from%%/*}/ that it must not know:" "$file: $path"
     done
   done
 done
-for file in $(find kernels jit -name '*.*' -type f); do
+for file in $(find kernels jit runtime -name '*.*' -type f); do
   [[ "$known" = *" ${file%/*} "* ]] || report "a file stands in no room of the table:" "$file"
 done
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify_recipes.sh SUITE [ARGUMENT...]: runs it twice in one folder of kernels with REPRISE_RECIPES=verify (Note [Recipes] in runtime/recipe.h). The second
+# verify_recipes.sh SUITE [ARGUMENT...]: runs it twice in one folder of kernels with REPRISE_RECIPES=verify (Note [Recipes] in runtime/build/recipe.h). The second
 # time makes all that is there once more, and each must be byte by byte what it was.
 set -euo pipefail
 folder=$(mktemp -d)

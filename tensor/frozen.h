@@ -6,7 +6,7 @@
 namespace reprise {
 
 /// Raised by whatever may change what a call finds on frozen storages through tensors that it has seen before: a write to one, one whose bytes go, a tensor on one that
-/// dies (another may get its address) or is made to show something else. While it stands still, the same tensors show the same. (Note [Frozen tensors] in runtime/freeze.h.)
+/// dies (another may get its address) or is made to show something else. While it stands still, the same tensors show the same. (Note [Frozen tensors] in runtime/build/freeze.h.)
 /// Threads: who hands a tensor to another thread synchronizes with it, as for the elements.
 extern constinit std::atomic<std::uint64_t> frozen_changes;
 

@@ -75,14 +75,14 @@ struct TensorImpl {
   Device device;
   std::uint8_t rank : 4 = 0;
   std::uint8_t keys : 4 = 0;                 ///< which interpreters its calls are for beside the thread's: kTracedKey, kWrappedKey, kAutogradKey
-  /// What compiled code is chosen by (runtime/call_frame.h), once somebody has asked; 0: not known, as it is of one that is traced. Whoever
+  /// What compiled code is chosen by (runtime/call/call_frame.h), once somebody has asked; 0: not known, as it is of one that is traced. Whoever
   /// changes dtype, rank, sizes or strides sets it to 0. (It stands beside the sizes: what a call compares lies together.)
   mutable std::atomic<std::uint64_t> structure_word{0};
   std::int64_t sizes[kMaxRank] = {};
   Storage* storage = nullptr;                ///< owned reference
   std::int64_t offset = 0;                   ///< elements
   std::int64_t strides[kMaxRank] = {};
-  struct TracedTensor* trace = nullptr;      ///< owned; runtime/tracer.h defines it. Null for a real tensor
+  struct TracedTensor* trace = nullptr;      ///< owned; runtime/trace/tracer.h defines it. Null for a real tensor
   TensorNotes* notes = nullptr;              ///< owned; null unless marked, wrapped or known to the tape
   std::atomic<class Variable*> variables{nullptr};  ///< watched handles that hold it (tensor/variable.h), linked by them
   bool is_view = false;                      ///< made by a view operator: others may be on its storage
@@ -98,7 +98,7 @@ struct TensorImpl {
   }
 };
 
-/// What a traced tensor must answer to tensor/ (which cannot see the runtime). runtime/tracer.h derives from it.
+/// What a traced tensor must answer to tensor/ (which cannot see the runtime). runtime/trace/tracer.h derives from it.
 struct TracedTensor {
   virtual ~TracedTensor() = default;
   virtual const TensorMeta& meta() const = 0;
@@ -111,7 +111,7 @@ struct TracedTensor {
   virtual bool is_live() const = 0;            ///< does the trace still run (on another thread, if this one traces nothing)?
 };
 
-/// What a trace on this thread wants to know of real tensors (runtime/tracer.h derives from it).
+/// What a trace on this thread wants to know of real tensors (runtime/trace/tracer.h derives from it).
 struct TraceHook {
   virtual ~TraceHook() = default;
   /// Throws Error(NotTraceable) for what was called.

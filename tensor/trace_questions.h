@@ -5,7 +5,7 @@
 namespace reprise {
 
 /// What a trace on this thread answers of tensors beside their sizes. The answer becomes part of what the compilation admits; where it
-/// cannot, these throw Error(NotTraceable). A TraceHook is one as well (runtime/tracer.h).
+/// cannot, these throw Error(NotTraceable). A TraceHook is one as well (runtime/trace/tracer.h).
 struct TraceQuestions {
   virtual ~TraceQuestions() = default;
   /// Of defined tensors, traced or met by the trace.

@@ -6,7 +6,7 @@
 
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
-#include "runtime/specialization.h"
+#include "runtime/build/specialization.h"
 
 namespace reprise::validate {
 

@@ -116,16 +116,16 @@ class CompiledFunction;
 
 namespace detail {
 
-struct Compiled;        // runtime/compiled.h: one compiled function's state
+struct Compiled;        // runtime/front/compiled.h: one compiled function's state
 template <class F>
 const std::shared_ptr<Compiled>& compiled_of(const CompiledFunction<F>& f) {
   return f.state_;
 }
-struct Specialization;  // runtime/specialization.h: guards and the program for the calls they admit
-class Tracer;           // runtime/tracer.h
+struct Specialization;  // runtime/build/specialization.h: guards and the program for the calls they admit
+class Tracer;           // runtime/trace/tracer.h
 class StructureNames;
 
-struct Missed;          // runtime/missed.h: what the function's callback is to be told of a call
+struct Missed;          // runtime/build/miss_callback.h: what the function's callback is to be told of a call
 
 /// What a replay gives: results in leaf order.
 struct Outputs {

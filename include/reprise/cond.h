@@ -38,7 +38,7 @@ namespace detail {
 class Tracer;
 
 /// The two branches of a cond on their way: eagerly the one that is taken; in a trace both, one after the other, into graphs of their own
-/// (runtime/cond.cc).
+/// (runtime/trace/cond.cc).
 class Branches {
  public:
   /// Eagerly reads what decides.

@@ -478,7 +478,7 @@ struct CallFrame {
   FrameArray<std::uint64_t> structure;
   FrameArray<std::int64_t> values;
   FrameArray<TensorImpl*> tensors;
-  std::shared_ptr<void> wholes;       // tensors that stand for the whole storages of others (runtime/specialization.cc)
+  std::shared_ptr<void> wholes;       // tensors that stand for the whole storages of others (runtime/build/specialization.cc)
   bool checked = false;  ///< CompileOptions::check: the function is run beside this call
 
   void clear() {
@@ -502,9 +502,9 @@ struct CallFrame {
       constant(w);
     }
   }
-  void tensor(const Tensor& t);       // runtime/call_frame.cc
+  void tensor(const Tensor& t);       // runtime/call/call_frame.cc
   void tensor_list(const Tensor* first, std::size_t n);  // the same of each
-  std::uint64_t hash() const;         // of the structure (runtime/call_frame.cc)
+  std::uint64_t hash() const;         // of the structure (runtime/call/call_frame.cc)
 };
 
 }  // namespace detail

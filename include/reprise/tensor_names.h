@@ -17,7 +17,7 @@ namespace detail {
 class TensorNamer {
  public:
   static constexpr bool skips_misfits = true, joins_bases = true;
-  struct Names;  // runtime/captured_names.cc
+  struct Names;  // runtime/trace/captured_names.cc
   explicit TensorNamer(Names& to) : names_(to) {}
   void tensor(const Tensor&);
   void integer(const Int&) {}
@@ -43,7 +43,7 @@ class NamedObject {
   ~NamedObject();
 
  private:
-  friend struct CapturedNames;  // runtime/captured_names.h
+  friend struct CapturedNames;  // runtime/trace/captured_names.h
   const void* object_ = nullptr;
   Walk walk_ = nullptr;
   std::string_view prefix_;

@@ -1,4 +1,4 @@
-// Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in runtime/joint.h).
+// Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in runtime/trace/joint.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

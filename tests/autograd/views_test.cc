@@ -1,4 +1,4 @@
-// Results of compiled calls that share memory, on the tape (Note [Views on the tape] in runtime/tape_views.h): what the
+// Results of compiled calls that share memory, on the tape (Note [Views on the tape] in runtime/trace/tape_views.h): what the
 // caller writes afterwards means what it means after an eager call. Also views that custom functions return, and
 // gradients that are retained over writes.
 #include <gtest/gtest.h>

@@ -46,7 +46,7 @@ TEST_F(CudaMachine, OtherGranularitiesAndArchitectures) {
   }
 }
 
-// Note [Trial of warpgroups] in runtime/warpgroup_trial.h.
+// Note [Trial of warpgroups] in runtime/replay/warpgroup_trial.h.
 TEST_F(CudaMachine, WarpsMultiplyWhereWarpgroupsDoSoOtherwise) {
   if (!Simulator::library()) GTEST_SKIP() << "a real machine is what it is";
   const std::string log = (std::filesystem::temp_directory_path() / ("reprise_trial_" + std::to_string(getpid()))).string();

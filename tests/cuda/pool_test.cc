@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/pool.h"
+#include "runtime/replay/pool.h"
 #include "tests/cuda/support.h"
 
 namespace reprise::test {

@@ -7,7 +7,7 @@
 
 #include "base/knobs.h"
 #include "device/backend.h"
-#include "runtime/warpgroup_trial.h"
+#include "runtime/replay/warpgroup_trial.h"
 #include "guards/shape_env.h"
 #include "jit/gpu/kernels/compile.h"
 #include "jit/gpu/loop/compile.h"

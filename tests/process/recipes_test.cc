@@ -1,4 +1,4 @@
-// What passes and lowering make, kept for later processes (Note [Recipes] in runtime/recipe.h).
+// What passes and lowering make, kept for later processes (Note [Recipes] in runtime/build/recipe.h).
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

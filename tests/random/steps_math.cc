@@ -45,7 +45,7 @@ std::span<const Row> math_rows() {
       REPRISE_ROW(5, 0, return sin(a))
       REPRISE_ROW(5, 0, return square(tanh(a)))
       REPRISE_ROW(5, 0, return silu(a))
-      // What is found by itself (runtime/shipped_patterns.cc; rounded differently), and what is nearly that.
+      // What is found by itself (runtime/build/shipped_patterns.cc; rounded differently), and what is nearly that.
       REPRISE_ROW(3, kSums, return a * sigmoid(a))
       REPRISE_ROW(2, kSums, const Tensor f = a.to(kFloat32); return f / (exp(-f) + 1.0))
       REPRISE_ROW(2, kSums, const Tensor f = a.to(kFloat32); return f * (1.0 / (1.0 + exp(-f))))

@@ -1,4 +1,4 @@
-// Layouts that nobody looks at are no reason to compile again (Note [Layout classes] in runtime/layout_class.h).
+// Layouts that nobody looks at are no reason to compile again (Note [Layout classes] in runtime/call/layout_class.h).
 #include <gtest/gtest.h>
 
 #include <functional>

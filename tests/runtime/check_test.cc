@@ -5,8 +5,8 @@
 
 #include "base/knobs.h"
 #include "reprise/reprise.h"
-#include "runtime/call.h"
-#include "runtime/specialization.h"
+#include "runtime/call/call.h"
+#include "runtime/build/specialization.h"
 #include "tests/support/element.h"
 #include "tests/support/error_of.h"
 

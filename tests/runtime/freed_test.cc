@@ -1,6 +1,6 @@
 // What serves calls is taken away and freed while other threads call: by reset(), at bounds of recordings,
 // specializations and code, with captured and frozen tensors, with the function itself (Note [Who frees what] in
-// runtime/compiled.h). Each storm takes REPRISE_TEST_STORM_MS (150) of the process's time; longer ones find more, and
+// runtime/front/compiled.h). Each storm takes REPRISE_TEST_STORM_MS (150) of the process's time; longer ones find more, and
 // ThreadSanitizer finds most.
 #include <gtest/gtest.h>
 

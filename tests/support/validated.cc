@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/knobs.h"
-#include "runtime/validation.h"
+#include "runtime/build/validation.h"
 
 namespace reprise {
 namespace {

@@ -15,7 +15,7 @@ namespace reprise::jit {
 /// blocks do nothing. None where it is empty.
 device::ImagePtr compile_gpu(const kernels::KernelCode&, const device::CodeTarget& target, bool guarded = false, const std::vector<bool>& words = {});
 
-/// What a device says of the products of its warpgroups (Note [Trial of warpgroups] in runtime/warpgroup_trial.h).
+/// What a device says of the products of its warpgroups (Note [Trial of warpgroups] in runtime/replay/warpgroup_trial.h).
 struct WarpgroupTrial {
   device::ImagePtr image;  ///< of one block; its buffer is an Int32 for each thread
   std::int32_t agreed;     ///< what each is where all of a thread's sums are right

@@ -1,0 +1,135 @@
+#include "runtime/trace/graph_call.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/bail.h"
+#include "base/errors.h"
+#include "graph/call_numbers.h"
+#include "graph/interpreter.h"
+#include "guards/expr.h"
+
+namespace reprise::detail {
+
+using graph::CallArg;
+using graph::NodeArg;
+using guards::Expr;
+using guards::ExprKind;
+
+namespace {
+
+bool is_computed_here(const Expr* e) {
+  switch (e->kind()) {
+    case ExprKind::Const:
+    case ExprKind::Add:
+    case ExprKind::Mul:
+    case ExprKind::Div:
+    case ExprKind::Mod:
+    case ExprKind::Min:
+    case ExprKind::Max: return true;
+    default: return false;
+  }
+}
+
+void collect(const Expr* e, std::vector<const Expr*>& told) {
+  if (!is_computed_here(e)) {
+    if (std::find(told.begin(), told.end(), e) == told.end()) told.push_back(e);
+    return;
+  }
+  for (const Expr* a : e->args()) collect(a, told);
+}
+
+}  // namespace
+
+std::vector<const Expr*> NumbersOf::of(const graph::Graph& g) {
+  std::vector<const Expr*> told;
+  auto see = [&](Int i) {
+    if (i.is_symbolic()) collect(i.expr(), told);
+  };
+  for (const graph::Node& n : g.nodes)
+    for (const NodeArg& a : n.args) {
+      if (auto* i = std::get_if<Int>(&a)) see(*i);
+      if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) see(s->word());
+      if (auto* l = std::get_if<Ints>(&a))
+        for (Int i : *l) see(i);
+    }
+  return told;
+}
+
+NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> values) : told_(told), values_(values) { REPRISE_CHECK(told.size() == values.size()); }
+
+Int NumbersOf::operator()(Int i) const { return i.is_symbolic() ? of(i.expr()) : i; }
+
+Int NumbersOf::of(const Expr* e) const {
+  if (e->is_const()) return e->value();
+  if (!is_computed_here(e)) {
+    const auto at = std::find(told_.begin(), told_.end(), e);
+    REPRISE_CHECK(at != told_.end());
+    return values_[static_cast<std::size_t>(at - told_.begin())];
+  }
+  Int made = of(e->args()[0]);
+  for (const Expr* a : e->args().subspan(1)) {
+    const Int b = of(a);
+    switch (e->kind()) {
+      case ExprKind::Add: made = made + b; break;
+      case ExprKind::Mul: made = made * b; break;
+      case ExprKind::Div: made = made / b; break;
+      case ExprKind::Mod: made = made % b; break;
+      case ExprKind::Min: made = Int::min(made, b); break;
+      default: made = Int::max(made, b); break;
+    }
+  }
+  return made;
+}
+
+std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers) {
+  guards::LibraryScope operators;
+  std::vector<Tensor> values(g.values.size());
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i].value.v] = inputs[i];
+  // Values go with their last reader.
+  std::vector<std::size_t> last(g.values.size(), 0);
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) graph::for_each_value(g.nodes[i], [&](graph::ValueId v) { last[v.v] = i; });
+  for (const graph::OutputSpec& o : g.outputs)
+    if (o.value) last[o.value.v] = g.nodes.size();
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    const graph::Node& n = g.nodes[i];
+    std::deque<std::vector<Tensor>> lists;
+    std::deque<Ints> ints;
+    std::vector<CallArg> args;
+    for (const NodeArg& a : n.args)
+      args.push_back(std::visit(
+          [&](const auto& v) -> CallArg {
+            using T = std::decay_t<decltype(v)>;
+            if constexpr (std::is_same_v<T, graph::ValueId>) {
+              return &values[v.v];
+            } else if constexpr (std::is_same_v<T, std::vector<graph::ValueId>>) {
+              std::vector<Tensor>& list = lists.emplace_back();
+              for (graph::ValueId x : v) list.push_back(x ? values[x.v] : Tensor());
+              return TensorArrayRef(list);
+            } else if constexpr (std::is_same_v<T, graph::ViewArg> || std::is_same_v<T, graph::Region>) {
+              bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc, "a derivative with a branch or a written view in it");
+            } else {
+              return without_tensors(a, numbers, ints);
+            }
+          },
+          a));
+    const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
+    std::vector<Tensor> made;
+    try {
+      made = graph::calln(n.op, args, n.info.loc);
+    } catch (...) {
+      graph::call_numbers.forward_of = before;
+      throw;
+    }
+    graph::call_numbers.forward_of = before;
+    for (std::size_t r = 0; r < n.results.size(); ++r) values[n.results[r].v] = std::move(made[r]);
+    graph::for_each_value(n, [&](graph::ValueId v) {
+      if (last[v.v] == i) values[v.v] = Tensor();
+    });
+  }
+  std::vector<Tensor> outputs;
+  for (const graph::OutputSpec& o : g.outputs) outputs.push_back(values[o.value.v]);
+  return outputs;
+}
+
+}  // namespace reprise::detail

@@ -1,0 +1,157 @@
+// Numbers that depend on data, in a trace (Note [Sizes that depend on data] in guards/data_symbols.cc).
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "base/errors.h"
+#include "graph/shape_rules.h"
+#include "operators/read_back.h"
+#include "runtime/trace/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::ValueId;
+
+namespace {
+
+/// What a value is computed of, as a text: the same for two that are the same calls of the same values. Not far back: what is further is named by itself.
+class Origin {
+ public:
+  Origin(const graph::Graph& g, ValueId v) : g_(g) { value(v); }
+  std::string text;
+  std::size_t first_node = SIZE_MAX;  ///< the earliest of those that it looked at
+
+ private:
+  void value(ValueId v) {
+    const std::int32_t n = g_.values[v.v].node;
+    if (n < 0 || left_ == 0 || !graph::effects_of(g_.nodes[static_cast<std::size_t>(n)]).repeatable()) {
+      text += "%" + std::to_string(v.v);
+      return;
+    }
+    --left_;
+    const graph::Node& node = g_.nodes[static_cast<std::size_t>(n)];
+    first_node = std::min(first_node, static_cast<std::size_t>(n));
+    text += "#" + std::to_string(static_cast<int>(node.op)) + "." + std::to_string(g_.values[v.v].result) + "(";
+    for (const NodeArg& a : node.args) {
+      text += std::to_string(a.index()) + ":";
+      std::visit([&](const auto& x) { argument(x); }, a);
+      text += ",";
+    }
+    text += ")";
+  }
+  void argument(std::monostate) {}
+  void argument(ValueId v) { value(v); }
+  void argument(const std::vector<ValueId>& list) {
+    for (ValueId v : list)
+      if (v) value(v);
+      else text += "-";
+  }
+  void argument(Int i) { text += (i.is_symbolic() ? "e" + std::to_string(i.expr()->id()) : std::to_string(i.hint())) + " "; }
+  void argument(const Ints& list) {
+    for (Int i : list) argument(i);
+  }
+  void argument(const Scalar& s) {
+    text += std::to_string(static_cast<int>(s.kind())) + "=";
+    argument(s.word());
+  }
+  void argument(bool b) { text += b ? "1" : "0"; }
+  void argument(DType t) { text += std::to_string(static_cast<int>(t)); }
+  void argument(const std::string& s) { text += std::to_string(s.size()) + s; }
+  void argument(const graph::ViewArg& w) { text += "view of " + std::to_string(reinterpret_cast<std::uintptr_t>(&w)); }
+  void argument(const graph::Region& r) { text += "region " + std::to_string(reinterpret_cast<std::uintptr_t>(r.get())); }
+
+  const graph::Graph& g_;
+  int left_ = 64;
+};
+
+struct Range {
+  std::int64_t lo, hi;
+};
+template <class T> constexpr Range all_of() { return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}; }
+Range range_of(DType t) {
+  switch (t) {
+    case DType::UInt8: return all_of<std::uint8_t>();
+    case DType::Int8: return all_of<std::int8_t>();
+    case DType::Int32: return all_of<std::int32_t>();
+    default: return all_of<std::int64_t>();
+  }
+}
+
+}  // namespace
+
+// What was computed and read before is the same number, unless something has been written since.
+Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
+  const DType dtype = [&] {
+    Work work(*this);
+    return found(t, loc).user_meta.dtype;
+  }();
+  // A bool decides, and a branch would wait for it; in a branch of cond, a pattern, an operator nobody can.
+  if (dtype == kBool || depth_ || !handles_) bail(Bail::reads_value, "item", loc);
+  Origin origin = [&] {
+    Work work(*this);
+    return Origin(out_.graph, value_of(ref_of(t, loc)));
+  }();
+  const std::vector<graph::Node>& nodes = out_.graph.nodes;
+  for (; looked_for_writes_ < nodes.size(); ++looked_for_writes_)
+    if (const graph::Node& n = nodes[looked_for_writes_]; n.inplace || !graph::op(n.op).writes.empty()) last_write_ = looked_for_writes_ + 1;
+  const bool is_float = is_floating(dtype);
+  auto as_scalar = [&](const DataNumber& d) { return Scalar(is_float ? Scalar(0.0).with_word(d.symbol) : Scalar(d.symbol)); };
+  if (const auto known = data_of_.find(origin.text); known != data_of_.end() && last_write_ <= known->second.first_node) return as_scalar(out_.data[known->second.number]);
+
+  auto emit = [&](OpId id, std::initializer_list<graph::CallArg> args) {
+    std::vector<Tensor> made;
+    call({graph::op(id), std::span(args.begin(), args.size()), false, loc}, made);
+    return std::move(made[0]);
+  };
+  Tensor one = t;
+  if (one.dim() != 0) one = emit(OpId::view, {&one, IntArrayRef()});
+  if (const DType wide = is_float ? kFloat64 : kInt64; dtype != wide) one = emit(OpId::to, {&one, wide});
+  Work work(*this);
+  const std::string name = "number " + std::to_string(out_.data.size()) + " of data";
+  const Range r = is_float ? all_of<std::int64_t>() : range_of(dtype);
+  const Int symbol = env_->new_data_symbol(name, is_float ? std::bit_cast<std::int64_t>(1.5) : 2, r.lo, r.hi);
+  out_.graph.add(operators::read_back_op(), {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
+  ++calls_;  // what is assumed of the number comes later
+  data_of_.insert_or_assign(std::move(origin.text), Known{origin.first_node, out_.data.size()});
+  out_.data.push_back({symbol, 0, is_float, loc});
+  return as_scalar(out_.data.back());
+}
+
+void Tracer::note_assumed() {
+  const auto& all = env_->assumed();
+  for (; assumptions_seen_ < all.size(); ++assumptions_seen_)
+    if (const auto& a = all[assumptions_seen_]; !a.always) out_.assumed.emplace_back(calls_, a.condition);
+}
+
+void Tracer::note_named() {
+  for (const graph::Node& n : out_.graph.nodes) {
+    auto note = [&](const Int& i) {
+      if (graph::depends_on_data(i)) out_.named[n.info.sequence].push_back(i);
+    };
+    for (const NodeArg& a : n.args) {
+      if (const auto* i = std::get_if<Int>(&a)) note(*i);
+      if (const auto* s = std::get_if<Scalar>(&a)) note(s->word());
+      if (const auto* l = std::get_if<Ints>(&a)) std::for_each(l->begin(), l->end(), note);
+    }
+    for (ValueId r : n.results) {
+      const Ints& sizes = out_.graph.meta(r).layout.sizes;
+      std::for_each(sizes.begin(), sizes.end(), note);
+    }
+  }
+}
+
+void Tracer::place_data() {
+  for (std::size_t i = 0; i < out_.data.size(); ++i) {
+    DataNumber& d = out_.data[i];
+    d.word = static_cast<std::uint32_t>(captured_values_ + i);
+    env_->place(d.symbol.expr(), d.word);
+    if (d.is_float) out_.floats.emplace_back(d.word, d.symbol);
+  }
+  if (out_.uses_random && out_.random_count.is_symbolic() && env_->of_data(out_.random_count.expr()))
+    bail(Bail::data_decides, "compile", {}, "how many random numbers are drawn depends on data");
+}
+
+}  // namespace reprise::detail

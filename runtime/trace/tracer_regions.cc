@@ -1,0 +1,487 @@
+// Branches of cond: graphs that are traced within another one.
+//
+// Note [Branches]
+// A branch is traced like the function around it, into a graph of its own (Tracer::begin_branch, end_branch), and both
+// are functionalized before they become regions of one node. What a branch uses from outside becomes an input of its
+// graph, and an operand of the node, when it is first met (lifted): a tensor with its own elements alone, whatever
+// storage it is on. So a branch does not know which of its inputs share memory. Where that matters (a branch writes to
+// what it, or the other branch, writes or reads under another name), the function is traced again with
+// InputPlan::bases_in_branches: the operands are storages, of which tensors from outside are views in the branch, too.
+// What a branch wrote is a result of the node, the other branch gives the old
+// value, and the call writes it back (copy_) in the graph around it, which knows everything of views and storages. Of
+// what is written in parts (one scatter of the operand after another) the parts alone are results, and written back.
+// Both branches run while they are traced, only one of them eagerly: whatever else they change (variables, the sizes of
+// a tensor from outside, the generator, the tape) cannot be told of a replay, and ends the trace.
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "autograd/state.h"
+#include "base/errors.h"
+#include "graph/parts.h"
+#include "graph/shape_rules.h"
+#include "graph/text.h"
+#include "graph/view_column.h"
+#include "passes/functionalize.h"
+#include "passes/view_chains.h"
+#include "runtime/trace/joint.h"
+#include "runtime/trace/tracer.h"
+#include "tensor/impl.h"
+
+namespace reprise::detail {
+
+using graph::NodeArg;
+using graph::OpId;
+using graph::OutputSpec;
+using graph::ValueId;
+
+namespace {
+
+TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
+
+/// May a write to the one change the other?
+bool may_meet(const Tensor& a, const Tensor& b) {
+  const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
+}
+
+}  // namespace
+
+Tracer::AtDepth::AtDepth(Tracer& tracer, std::size_t d) : t(tracer), depth(d), before(tracer.depth_) {
+  if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
+  t.depth_ = depth;
+}
+Tracer::AtDepth::~AtDepth() {
+  if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
+  t.depth_ = before;
+}
+
+TracedRef& Tracer::ref_of(const Tensor& t, SourceLoc loc) {
+  TracedRef& ref = found(t, loc);
+  return ref.storage->depth == depth_ ? ref : lifted(ref);
+}
+
+TracedRef& Tracer::lifted(TracedRef& ref) {
+  TracedRef* at = &ref;
+  while (at->storage->depth < depth_) {
+    const std::size_t below = at->storage->depth;
+    RegionTrace& region = *regions_[below];
+    if (const auto known = region.of.find(at); known != region.of.end()) {
+      at = known->second;
+      continue;
+    }
+    TracedRef& made =
+        plan_.bases_in_branches ? lift_view(region, below, *at) : lift(region, below, Tensor::share(at->impl));
+    region.of.emplace(at, &made);
+    at = &made;
+  }
+  return *at;
+}
+
+TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer) {
+  const auto& from = ref_of_traced(outer);
+  std::string name;
+  {
+    AtDepth outside(*this, below);
+    if (from.value) name = out_.graph.values[from.value.v].name;
+  }
+  AtDepth inside(*this, below + 1);
+  TensorMeta meta = from.user_meta;
+  meta.layout.offset = 0;
+  Tensor inner = fresh(out_.graph.add_input(std::move(meta), name));
+  auto& made = ref_of_traced(inner);
+  made.by_place = from.by_place;
+  made.one_way = from.one_way;
+  made.storage->outer = from.storage;
+  region.lifted.push_back({std::move(outer), std::move(inner)});
+  return made;
+}
+
+TracedRef& Tracer::lift_view(RegionTrace& region, std::size_t below, TracedRef& outer) {
+  std::vector<graph::Node> views;
+  TracedRef*& base = region.bases[outer.storage.get()];
+  Tensor all;
+  {
+    AtDepth outside(*this, below);
+    const ValueId v = value_of(outer);
+    for (ValueId view : passes::chain_of(out_.graph, v)) views.push_back(*passes::view_of(out_.graph, view));
+    if (!base) all = base_of(outer);
+  }
+  if (!base) base = &lift(region, below, std::move(all));
+  AtDepth inside(*this, below + 1);
+  ValueId value = base->value;
+  for (graph::Node& n : views) {
+    bool alone = true;
+    for (std::size_t i = 1; i < n.args.size(); ++i) graph::for_each_value(n.args[i], [&](ValueId) { alone = false; });
+    if (!alone) bail(Bail::branch_overlaps, "cond", n.info.loc, "a branch uses a view that another tensor decides on");
+    n.args[0] = value;
+    value = out_.graph.add(n.op, std::move(n.args), n.info);
+  }
+  auto ref = std::make_unique<TracedRef>(live_);
+  ref->take(*base);
+  ref->user_meta = outer.user_meta;
+  ref->value = value;
+  ref->by_place = outer.by_place;
+  ref->one_way = outer.one_way;
+  TracedRef* made = ref.release();
+  Tensor inner = Tensor::adopt(made->impl = new_traced_impl(made));
+  made->impl->is_view = outer.impl->is_view;
+  region.views.push_back({Tensor::share(outer.impl), std::move(inner)});
+  return *made;
+}
+
+// A handle of the tracer's own.
+Tensor Tracer::base_of(TracedRef& ref) {
+  auto base = std::make_unique<TracedRef>(live_);
+  base->user_meta = out_.graph.meta(ref.storage->whole);
+  base->storage = ref.storage;
+  base->value = ref.storage->whole;
+  TracedRef* made = base.release();
+  return Tensor::adopt(made->impl = new_traced_impl(made));
+}
+
+bool Tracer::shows_storage(const TracedStorage& s) const {
+  return plan_.bases_in_branches && (s.outermost().input < 0 || is_whole(s.outermost().input));
+}
+
+void Tracer::want_bases(SourceLoc loc, const char* why) {
+  if (plan_.may_grow) wanted_.bases_in_branches = true;
+  bail(Bail::branch_overlaps, "cond", loc, why);
+}
+
+void Tracer::want_covering_in_branch(const TracedStorage& s, const char* what, SourceLoc loc, const std::string& why) {
+  if (plan_.may_grow) wanted_.bases_in_branches = true;
+  const std::int32_t i = s.outermost().input;
+  if (i >= 0 && !is_whole(i)) want_covering(static_cast<std::uint32_t>(i), what, loc, why + ", in a branch of cond");
+  bail(Bail::part_of_storage, what, loc, why, ", in a branch of cond");
+}
+
+std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function() const {
+  std::unordered_map<const TensorImpl*, std::int32_t> ours;
+  for (const Input& i : inputs_) ++ours[i.tensor.impl()];
+  for (const auto& region : regions_) {
+    for (const RegionTrace::Lifted& l : region->lifted) ++ours[l.outer.impl()], ++ours[l.inner.impl()];
+    for (const RegionTrace::Lifted& l : region->views) ++ours[l.outer.impl()], ++ours[l.inner.impl()];
+  }
+  std::vector<std::pair<const TracedRef*, std::int32_t>> held;
+  for (const TracedRef* r : live_) {
+    auto mine = ours.find(r->impl);
+    held.emplace_back(r, r->impl->refs.load(std::memory_order_relaxed) - (mine == ours.end() ? 0 : mine->second));
+  }
+  return held;
+}
+
+std::size_t Tracer::begin_branch() {
+  Work work(*this);
+  constexpr std::size_t kDeepest = 32;
+  if (regions_.size() >= kDeepest) bail(Bail::too_many_operators, "cond", {}, "branches stand in each other more than ", kDeepest, " deep");
+  auto region = std::make_unique<RegionTrace>();
+  region->first_storage = storages_.size();
+  region->held = held_by_function();
+  region->tape_recorded = tape && std::exchange(tape->recorded, false);
+  region->below = std::exchange(out_.graph, graph::Graph());
+  out_.graph.form = graph::Form::Traced;
+  out_.graph.name = region->below.name;
+  out_.graph.env = env_;
+  regions_.push_back(std::move(region));
+  return depth_++;
+}
+
+graph::Graph Tracer::leave_branch() noexcept {
+  graph::Graph made = std::exchange(out_.graph, std::move(regions_.back()->below));
+  for (std::size_t i = regions_.back()->first_storage; i < storages_.size(); ++i)
+    if (storages_[i]->depth >= depth_) storages_[i]->tracer = nullptr;  // what is left of them never had data
+  --depth_;
+  return made;
+}
+
+void Tracer::abandon_branch(std::size_t around) noexcept {
+  const bool in_function = std::exchange(in_function_, false);
+  for (; regions_.size() > around; regions_.pop_back()) leave_branch();
+  in_function_ = in_function;
+}
+
+void Tracer::take_leaf(Tensor& t, std::vector<Tensor>& into) {
+  Work work(*this);
+  out_.variables->forget(t);
+  regions_.back()->assigned.erase(&t);
+  into.push_back(std::move(t));
+}
+void Tracer::fill_leaf(Tensor& t, Tensor with) {
+  Work work(*this);
+  t = std::move(with);
+}
+Tensor Tracer::shared_leaf(const Tensor& t) {
+  Work work(*this);
+  return t;
+}
+
+TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
+  Work work(*this);
+  const std::vector<Tensor> results = std::move(given);  // whose end is none of the function's doings
+  RegionTrace& region = *regions_.back();
+  auto changes = [&](const char* what) { bail(Bail::branch_changes, "cond", loc, "a branch ", what); };
+  if (!region.assigned.empty()) changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
+
+  auto differentiates = [&] {
+    bail(Bail::branch_changes, "cond", loc,
+         "a branch of cond computes with tensors that want gradients, and a compiled branch has no derivative");
+  };
+  if (tape && std::exchange(tape->recorded, region.tape_recorded)) differentiates();
+
+  TracedBranch made;
+  std::unordered_set<const TracedStorage*> shown;
+  for (const Tensor& t : results) {
+    made.defined.push_back(t.defined());
+    if (!t.defined()) continue;
+    if (t.impl()->keys & kWrappedKey) bail(Bail::wrapped, "cond", loc);
+    if (wants_gradient(*t.impl())) differentiates();
+    TracedRef& ref = ref_of(t, loc);
+    ValueId v = value_of(ref);
+    if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second) v = out_.graph.add(OpId::clone, {v}, info(loc));
+    OutputSpec o;
+    o.value = v;
+    out_.graph.outputs.push_back(std::move(o));
+  }
+  for (const graph::Node& n : out_.graph.nodes)
+    if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit) changes("calls an operator whose effects keep the order of the program");
+
+  // The tape follows views, also of what wants no gradient: what the branch has made is none of it from here on.
+  for (const Tensor& t : results)
+    if (t.defined() && found(t, loc).storage->depth == depth_) autograd::drop_state(*t.impl());
+
+  // Of the tensors that were there before, the function has the handles that it had; of those that the branch made, none.
+  std::vector<std::pair<const TracedRef*, std::int32_t>> held = held_by_function();
+  auto is_ours = [&](const TracedRef* r) { return std::any_of(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == r->impl; }); };
+  bool same = held.size() >= region.held.size();
+  for (std::size_t i = 0; same && i < held.size(); ++i) {
+    if (is_ours(held[i].first)) held[i].second -= static_cast<std::int32_t>(std::count_if(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == held[i].first->impl; }));
+    same = i < region.held.size() ? held[i] == region.held[i] : held[i].second == 0;
+  }
+  if (!same) changes("leaves a tensor in a variable outside it, or takes one out of it: return the tensor, or write into it with copy_");
+
+  for (RegionTrace::Lifted& l : region.lifted) made.operands.push_back(std::move(l.outer));
+  graph::Graph traced = leave_branch();
+  regions_.pop_back();
+
+  auto storage_of = [](const Tensor& t) -> const TracedStorage& { return *ref_of_traced(t).storage; };
+  std::vector<passes::TracedInput> facts(traced.inputs.size());
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    facts[i].covers_storage = facts[i].is_storage = shows_storage(storage_of(made.operands[i]));
+  passes::Functionalized functional = passes::functionalize(std::move(traced), facts);
+  if (const auto& w = functional.wanted)
+    want_covering_in_branch(storage_of(made.operands[w->input]), w->op, w->loc, w->why);
+  made.graph = std::move(functional.graph);
+  std::vector<OutputSpec> outputs;
+  for (std::int32_t o : functional.outputs) outputs.push_back(made.graph.outputs[static_cast<std::size_t>(o)]);
+  made.written.resize(made.operands.size());
+  for (const OutputSpec& o : made.graph.outputs)
+    if (o.kind == OutputSpec::Kind::NewValueOfInput) made.written[o.source] = o.value;
+  made.graph.outputs = std::move(outputs);
+  for (graph::InputSpec& in : made.graph.inputs) in.mutates_data = false;
+  for (const OutputSpec& o : made.graph.outputs) REPRISE_CHECK(o.kind == OutputSpec::Kind::User);
+  for (OutputSpec& o : made.graph.outputs) o.is_view = false;
+
+  for (std::size_t i = 0; i < made.written.size(); ++i)
+    for (std::size_t j = 0; made.written[i] && j < made.written.size(); ++j)
+      if (j != i && may_meet(made.operands[i], made.operands[j])) want_bases(loc, bail_text(Bail::branch_overlaps));
+  return made;
+}
+
+namespace {
+
+std::string shown(const TensorMeta& m) { return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes); }
+
+/// A part of an operand that a branch writes: the view that shows it, and its new value in the branch.
+struct PartOfOperand {
+  graph::ViewStep view;
+  ValueId value;
+};
+
+bool same_step(const graph::ViewStep& a, const graph::ViewStep& b) {
+  return a.op == b.op && a.args.size() == b.args.size() && std::equal(a.args.begin(), a.args.end(), b.args.begin(), [](const NodeArg& x, const NodeArg& y) {
+    if (auto *i = std::get_if<Int>(&x), *j = std::get_if<Int>(&y); i && j) return identical(*i, *j);
+    return std::holds_alternative<std::monostate>(x) && std::holds_alternative<std::monostate>(y);
+  });
+}
+
+/// What leads from an input to its new value, in order, if that is one scatter after another; else nothing.
+std::optional<std::vector<PartOfOperand>> parts_written(const graph::Graph& g, ValueId input, ValueId now) {
+  constexpr std::size_t kMost = 16;
+  std::vector<PartOfOperand> parts;
+  while (now != input) {
+    const std::int32_t n = g.values[now.v].node;
+    if (n < 0 || parts.size() == kMost) return std::nullopt;
+    const graph::Node& node = g.nodes[static_cast<std::size_t>(n)];
+    const std::optional<OpId> view = graph::view_of_scatter(node.op);
+    if (!view || graph::is_scatter_in_storage(node.op)) return std::nullopt;
+    parts.push_back({{*view, {node.args.begin() + 2, node.args.end()}}, std::get<ValueId>(node.args[1])});
+    now = std::get<ValueId>(node.args[0]);
+  }
+  std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+ValueId seen_through(graph::Graph& g, ValueId v, const graph::ViewStep& view, const graph::NodeInfo& info) {
+  std::vector<NodeArg> args{v};
+  args.insert(args.end(), view.args.begin(), view.args.end());
+  return g.add(view.op, std::move(args), info);
+}
+
+/// Gives it the inputs that the node has, in their order. `at`: by its own inputs, which of these they are.
+void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const std::vector<TensorMeta>& metas, const std::vector<std::string>& names) {
+  std::vector<graph::InputSpec> inputs(metas.size());
+  for (std::size_t i = 0; i < at.size(); ++i) inputs[at[i]] = g.inputs[i];
+  for (std::size_t k = 0; k < metas.size(); ++k)
+    if (!inputs[k].value) {
+      g.add_input(metas[k], names[k]);
+      inputs[k] = g.inputs.back();
+    }
+  g.inputs = std::move(inputs);
+  for (std::size_t k = 0; k < metas.size(); ++k) g.values[g.inputs[k].value.v].result = static_cast<std::uint32_t>(k);
+}
+
+/// Do they show the same elements in the same way?
+bool is_same_value(const Tensor& a, const Tensor& b) {
+  const auto &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return &x == &y || (x.value && x.value == y.value && x.storage == y.storage);
+}
+
+}  // namespace
+
+std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc loc) {
+  Work work(*this);
+  // Both take what either uses.
+  std::vector<Tensor> operands = then.operands;
+  std::vector<std::size_t> of_then, of_otherwise;
+  for (std::size_t i = 0; i < then.operands.size(); ++i) of_then.push_back(i);
+  for (const Tensor& t : otherwise.operands) {
+    auto is_free = [&](const Tensor& o) {
+      const auto k = static_cast<std::size_t>(&o - operands.data());
+      return std::find(of_otherwise.begin(), of_otherwise.end(), k) == of_otherwise.end();
+    };
+    const auto it = std::find_if(operands.begin(), operands.end(),
+                                 [&](const Tensor& o) { return is_same_value(o, t) && is_free(o); });
+    of_otherwise.push_back(static_cast<std::size_t>(it - operands.begin()));
+    if (it == operands.end()) operands.push_back(t);
+  }
+  std::vector<TensorMeta> metas;
+  for (const Tensor& t : operands) {
+    metas.push_back(ref_of_traced(t).user_meta);
+    metas.back().layout.offset = 0;
+  }
+  std::vector<std::string> names(operands.size());
+  auto name = [&](const TracedBranch& b, const std::vector<std::size_t>& at) {
+    for (std::size_t i = 0; i < at.size(); ++i) names[at[i]] = b.graph.values[b.graph.inputs[i].value.v].name;
+  };
+  name(then, of_then), name(otherwise, of_otherwise);
+  // What either writes is a result of both.
+  std::vector<std::size_t> written;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    auto writes = [&](const TracedBranch& b, const std::vector<std::size_t>& at) {
+      for (std::size_t i = 0; i < at.size(); ++i)
+        if (at[i] == k && b.written[i]) return true;
+      return false;
+    };
+    if (!(writes(then, of_then) || writes(otherwise, of_otherwise))) continue;
+    for (std::size_t other : written)  // each would put back the old elements of what the other has written
+      if (may_meet(operands[other], operands[k])) want_bases(loc, "the branches write to one memory under two names");
+    written.push_back(k);
+  }
+  auto differ = [&](const auto&... what) { bail(Bail::branches_differ, "cond", loc, what...); };
+  if (then.defined != otherwise.defined) differ("the branches give different tensors: undefined ones, or other numbers of them");
+  for (std::size_t i = 0; i < then.graph.outputs.size(); ++i) {
+    const TensorMeta &a = then.graph.meta(then.graph.outputs[i].value), &b = otherwise.graph.meta(otherwise.graph.outputs[i].value);
+    bool same = a.dtype == b.dtype && a.device == b.device && a.dim() == b.dim();
+    for (int d = 0; same && d < a.dim(); ++d) same = identical(a.size(d), b.size(d)) || graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "cond: what the branches give is of equal sizes");
+    if (!same) differ("result ", i, " is ", shown(a), " where it is true, and ", shown(b), " where it is not");
+  }
+  auto new_values = [&](TracedBranch& b, const std::vector<std::size_t>& at) {
+    std::vector<ValueId> now(operands.size());
+    for (std::size_t i = 0; i < at.size(); ++i) now[at[i]] = b.written[i];
+    take_operands(b.graph, at, metas, names);
+    for (std::size_t k = 0; k < now.size(); ++k)
+      if (!now[k]) now[k] = b.graph.inputs[k].value;
+    return now;
+  };
+  const std::vector<ValueId> after_then = new_values(then, of_then), after_otherwise = new_values(otherwise, of_otherwise);
+  auto give = [](TracedBranch& b, ValueId v) {
+    OutputSpec o;
+    o.value = v;
+    b.graph.outputs.push_back(std::move(o));
+  };
+  // Where both write parts, these must be the same ones, or have nothing in common: each branch gives the old elements of what it does not write.
+  std::vector<std::vector<graph::ViewStep>> parts(written.size());  // empty: the whole is a result
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    const std::size_t k = written[w];
+    struct Side {
+      TracedBranch& b;
+      ValueId old, now;
+      std::optional<std::vector<PartOfOperand>> parts = {};
+      std::vector<Layout> at = {};
+    } sides[2] = {{then, then.graph.inputs[k].value, after_then[k]}, {otherwise, otherwise.graph.inputs[k].value, after_otherwise[k]}};
+    for (Side& s : sides) {
+      s.parts = parts_written(s.b.graph, s.old, s.now);
+      if (!s.parts) break;
+      for (const PartOfOperand& p : *s.parts) s.at.push_back(s.b.graph.meta(seen_through(s.b.graph, s.old, p.view, info(loc))).layout);
+    }
+    bool in_parts = sides[0].parts && sides[1].parts;
+    if (in_parts && !sides[0].parts->empty() && !sides[1].parts->empty()) {
+      const auto &a = *sides[0].parts, &b = *sides[1].parts;
+      const bool same = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const PartOfOperand& x, const PartOfOperand& y) { return same_step(x.view, y.view); });
+      if (same) {
+        for (std::size_t i = 0; i < a.size(); ++i) parts[w].push_back(a[i].view), give(then, a[i].value), give(otherwise, b[i].value);
+        continue;
+      }
+      for (const Layout& x : sides[0].at)
+        for (const Layout& y : sides[1].at) in_parts = in_parts && graph::known_disjoint(x, y);
+    }
+    if (!in_parts) {
+      for (Side& s : sides) give(s.b, s.now);
+      continue;
+    }
+    for (Side& writer : sides)
+      for (const PartOfOperand& p : *writer.parts) {
+        parts[w].push_back(p.view);
+        for (Side& s : sides) give(s.b, &s == &writer ? p.value : seen_through(s.b.graph, s.old, p.view, info(loc)));
+      }
+  }
+  auto finish = [&](TracedBranch& b) {
+    b.graph.compact();
+    return std::make_shared<const graph::Graph>(std::move(b.graph));
+  };
+  const std::vector<bool> defined = then.defined;
+  std::vector<ValueId> values;
+  for (const Tensor& t : operands) values.push_back(value_of(ref_of(t, loc)));
+  graph::Region yes = finish(then), no = finish(otherwise);
+  graph::Node asked{OpId::cond, {value_of(ref_of(pred, loc)), std::move(yes), std::move(no), std::move(values)}, {}, {}};
+  std::vector<Tensor> results(defined.size());
+  if (defined.empty() && written.empty() && !graph::effects_of(asked).any()) {
+    graph::result_metas(out_.graph, graph::op(asked.op), asked.args, loc);  // for what it throws
+    return results;
+  }
+  out_.graph.add(asked.op, std::move(asked.args), info(loc));
+  const std::vector<ValueId> made = out_.graph.nodes.back().results;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < defined.size(); ++i)
+    if (defined[i]) results[i] = fresh(made[next++]);
+  for (std::size_t w = 0; w < written.size(); ++w) {
+    TracedRef& ref = ref_of(operands[written[w]], loc);
+    try {
+      check_writable(ref, "cond", loc);
+    } catch (const Error& e) {  // a part of it that the branch has written was
+      if (e.code() == ErrorCode::NotTraceable) throw;
+      want_bases(loc, "a branch writes to a part of a tensor of which several elements share one address");
+    }
+    ++ref.storage->writes;
+    if (parts[w].empty()) out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
+    for (const graph::ViewStep& view : parts[w]) {
+      const ValueId part = seen_through(out_.graph, value_of(ref), view, info(loc));
+      out_.graph.add_inplace(OpId::copy, {part, made[next++]}, info(loc));
+    }
+  }
+  ++calls_;
+  return results;
+}
+
+}  // namespace reprise::detail
