@@ -28,17 +28,24 @@ GradModeScope::~GradModeScope() {
   thread_state.own = own_before_;
 }
 
-InferenceScope::InferenceScope() : off_(false), before_(thread_state.answered) { thread_state.answered |= bit(graph::Key::Autograd); }
+InferenceScope::InferenceScope() : off_(false), before_(thread_state.answered) {
+  thread_state.answered |= bit(graph::Key::Autograd);
+}
 InferenceScope::~InferenceScope() { thread_state.answered = before_; }
 
 AnomalyScope::AnomalyScope(bool check_nan) : before_(autograd::exchange_anomaly(check_nan ? 2 : 1)) {}
 AnomalyScope::~AnomalyScope() { autograd::exchange_anomaly(before_); }
 
-SavedTensorHooks::SavedTensorHooks(std::function<Packed(const Tensor&)> pack, std::function<Tensor(const Packed&)> unpack) {
+SavedTensorHooks::SavedTensorHooks(std::function<Packed(const Tensor&)> pack,
+                                   std::function<Tensor(const Packed&)> unpack) {
   if (!pack || !unpack) fail(ErrorCode::InvalidArgument, "SavedTensorHooks", {}, "one of the two functions is empty");
-  before_ = autograd::exchange_saved_hooks(new autograd::SavedHooks{[pack = std::move(pack)](const Tensor& t, const Tensor&) { return pack(t); }, std::make_shared<const std::function<Tensor(const Packed&)>>(std::move(unpack))});
+  before_ = autograd::exchange_saved_hooks(
+      new autograd::SavedHooks{[pack = std::move(pack)](const Tensor& t, const Tensor&) { return pack(t); },
+                               std::make_shared<const std::function<Tensor(const Packed&)>>(std::move(unpack))});
 }
-SavedTensorHooks::~SavedTensorHooks() { delete autograd::exchange_saved_hooks(static_cast<const autograd::SavedHooks*>(before_)); }
+SavedTensorHooks::~SavedTensorHooks() {
+  delete autograd::exchange_saved_hooks(static_cast<const autograd::SavedHooks*>(before_));
+}
 
 // ---- nodes and hooks
 
@@ -77,7 +84,8 @@ namespace {
 
 /// What begins a walk: where each output stands on the tape, and its weight.
 void add_roots(autograd::Walk& w, TensorArrayRef outputs, TensorArrayRef weights, const char* op) {
-  if (weights.size() > outputs.size()) fail(ErrorCode::InvalidArgument, op, w.loc, weights.size(), " gradients for ", outputs.size(), " tensors");
+  if (weights.size() > outputs.size())
+    fail(ErrorCode::InvalidArgument, op, w.loc, weights.size(), " gradients for ", outputs.size(), " tensors");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& t = outputs[i];
     if (!t.defined()) fail(ErrorCode::InvalidArgument, op, w.loc, "tensor ", i, " is undefined");
@@ -88,14 +96,18 @@ void add_roots(autograd::Walk& w, TensorArrayRef outputs, TensorArrayRef weights
     Tensor weight = i < weights.size() ? weights[i] : Tensor();
     if (!weight.defined()) {
       if (!(t.numel() == 1))
-        fail(ErrorCode::ShapeMismatch, op, w.loc, "a tensor of sizes ", graph::sizes_text(t.sizes()), " has a gradient only with a weight for each element: give it, or reduce the tensor to one element");
+        fail(ErrorCode::ShapeMismatch, op, w.loc, "a tensor of sizes ", graph::sizes_text(t.sizes()),
+             " has a gradient only with a weight for each element: give it, or reduce the tensor to one element");
       weight = ones(t.sizes(), {.dtype = t.dtype(), .device = t.device()}, w.loc);
       if (current_trace) current_trace->note_loss(t);
     } else {
       const Ints have = weight.sizes(), want = t.sizes();
       bool same = have.size() == want.size();
-      for (std::size_t d = 0; same && d < want.size(); ++d) same = identical(have[d], want[d]) || static_cast<bool>(detail::compare_eq(have[d], want[d], w.loc));
-      if (!same) fail(ErrorCode::ShapeMismatch, op, w.loc, "a gradient of sizes ", graph::sizes_text(have), " for a tensor of sizes ", graph::sizes_text(want));
+      for (std::size_t d = 0; same && d < want.size(); ++d)
+        same = identical(have[d], want[d]) || static_cast<bool>(detail::compare_eq(have[d], want[d], w.loc));
+      if (!same)
+        fail(ErrorCode::ShapeMismatch, op, w.loc, "a gradient of sizes ", graph::sizes_text(have),
+             " for a tensor of sizes ", graph::sizes_text(want));
       weight = autograd::as_gradient(weight, autograd::meta_of_result(t), *e.node, w.loc);
     }
     w.roots.push_back(std::move(e));
@@ -113,25 +125,31 @@ autograd::Walk begin(const BackwardOptions& o, SourceLoc loc) {
 
 }  // namespace
 
-std::vector<Tensor> grad(TensorArrayRef outputs, TensorArrayRef inputs, TensorArrayRef grad_outputs, const BackwardOptions& options, SourceLoc loc) {
+std::vector<Tensor> grad(TensorArrayRef outputs, TensorArrayRef inputs, TensorArrayRef grad_outputs,
+                         const BackwardOptions& options, SourceLoc loc) {
   autograd::Walk w = begin(options, loc);
-  if (!outputs.size() || !inputs.size()) fail(ErrorCode::InvalidArgument, "grad", loc, outputs.size() ? "there are no inputs" : "there are no outputs");
+  if (!outputs.size() || !inputs.size())
+    fail(ErrorCode::InvalidArgument, "grad", loc, outputs.size() ? "there are no inputs" : "there are no outputs");
   add_roots(w, outputs, grad_outputs, "grad");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) fail(ErrorCode::InvalidArgument, "grad", loc, "input ", i, " is undefined");
     w.captured.push_back(autograd::edge_of(inputs[i]));
-    if (!w.captured.back()) fail(ErrorCode::InvalidArgument, "grad", loc, "input ", i, " of sizes ", graph::sizes_text(inputs[i].sizes()), " wants no gradient: call requires_grad_() on it before it is used");
+    if (!w.captured.back())
+      fail(ErrorCode::InvalidArgument, "grad", loc, "input ", i, " of sizes ", graph::sizes_text(inputs[i].sizes()),
+           " wants no gradient: call requires_grad_() on it before it is used");
   }
   std::vector<Tensor> made = autograd::walk(w);
   for (std::size_t i = 0; i < made.size(); ++i)
     if (!made[i].defined() && !options.allow_unused)
-      fail(ErrorCode::InvalidArgument, "grad", loc, "no output was computed of input ", i, ", of sizes ", graph::sizes_text(inputs[i].sizes()), "; with allow_unused its gradient is undefined");
+      fail(ErrorCode::InvalidArgument, "grad", loc, "no output was computed of input ", i, ", of sizes ",
+           graph::sizes_text(inputs[i].sizes()), "; with allow_unused its gradient is undefined");
   for (std::size_t i = 0; current_trace && i < made.size(); ++i)
     if (made[i].defined()) current_trace->note_gradient(made[i], inputs[i]);
   return made;
 }
 
-void backward(TensorArrayRef tensors, TensorArrayRef gradients, const BackwardOptions& options, TensorArrayRef inputs, SourceLoc loc) {
+void backward(TensorArrayRef tensors, TensorArrayRef gradients, const BackwardOptions& options, TensorArrayRef inputs,
+              SourceLoc loc) {
   autograd::Walk w = begin(options, loc);
   w.accumulate = true;
   if (!tensors.size()) fail(ErrorCode::InvalidArgument, "backward", loc, "there are no tensors");

@@ -38,7 +38,9 @@ void OpNode::save_results(std::span<const Tensor> results) {
   if (!derivative || !derivative->rule) return;
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const Save& s = derivative->saves.all[i];
-    if (s.result && is_wanted(*this, s)) saved[i].push_back(Saved::own_result(results[static_cast<std::size_t>(s.index)], static_cast<std::uint32_t>(s.index)));
+    if (s.result && is_wanted(*this, s))
+      saved[i].push_back(
+          Saved::own_result(results[static_cast<std::size_t>(s.index)], static_cast<std::uint32_t>(s.index)));
   }
 }
 
@@ -67,7 +69,9 @@ void OpNode::release() {
 }
 
 std::vector<Tensor> OpNode::apply(std::vector<Tensor> grads, Needed wanted) {
-  if (!derivative) fail(ErrorCode::InvalidArgument, name().c_str(), loc, "the operator has no derivative: detach() what it is given, or call it where gradients are off (NoGradScope)");
+  if (!derivative)
+    fail(ErrorCode::InvalidArgument, name().c_str(), loc,
+         "the operator has no derivative: detach() what it is given, or call it where gradients are off (NoGradScope)");
   std::vector<Tensor> given(next.size());
   if (!derivative->rule) return given;
   needed = wanted;
@@ -106,7 +110,8 @@ const std::vector<Saved>& saved_as(const OpNode& n, bool result, int index) {
     const Save& s = n.derivative->saves.all[i];
     if (s.result == result && s.index == index && !n.saved[i].empty()) return n.saved[i];
   }
-  fail(ErrorCode::Internal, n.name().c_str(), n.loc, "its derivative reads ", result ? "result " : "argument ", index, ", which it has not declared to save");
+  fail(ErrorCode::Internal, n.name().c_str(), n.loc, "its derivative reads ", result ? "result " : "argument ", index,
+       ", which it has not declared to save");
 }
 }  // namespace
 
@@ -130,7 +135,9 @@ DType Backward::dtype(int arg, std::size_t of_list) const { return meta_of_tenso
 Device Backward::device(int arg, std::size_t of_list) const { return meta_of_tensor(node_, arg, of_list).device; }
 std::size_t Backward::count(int arg) const { return node_.call->count(arg); }
 const Layout& Backward::layout() const {
-  if (!node_.call->layout) fail(ErrorCode::Internal, node_.name().c_str(), loc_, "its derivative asks for a layout, and the operator names no places of a storage");
+  if (!node_.call->layout)
+    fail(ErrorCode::Internal, node_.name().c_str(), loc_,
+         "its derivative asks for a layout, and the operator names no places of a storage");
   return *node_.call->layout;
 }
 const Ints& Backward::result_sizes(int i) const { return node_.results[static_cast<std::size_t>(i)].sizes; }
@@ -163,7 +170,8 @@ void Backward::give(int arg, const Tensor& g) { give(arg, 0, g); }
 void Backward::give(int arg, std::size_t of_list, const Tensor& g) {
   if (!g.defined() || !wants(arg, of_list)) return;
   const std::size_t i = node_.call->first[static_cast<std::size_t>(arg)] + of_list;
-  if (given_[i].defined()) fail(ErrorCode::Internal, node_.name().c_str(), loc_, "its derivative gives argument ", arg, " twice");
+  if (given_[i].defined())
+    fail(ErrorCode::Internal, node_.name().c_str(), loc_, "its derivative gives argument ", arg, " twice");
   given_[i] = as_gradient(g, meta_of_tensor(node_, arg, of_list), node_, loc_);
 }
 

@@ -13,7 +13,8 @@ ResultMeta meta_of_result(const Tensor& t) {
 
 Call::Call(const graph::OpCall& c) : op(c.op), inplace(c.inplace), loc(c.loc) {
   args.reserve(c.args.size()), first.reserve(c.args.size());
-  if (graph::names_places(c.op.id)) layout = std::make_shared<const Layout>(meta_of(*std::get<const Tensor*>(c.args[0])).layout);
+  if (graph::names_places(c.op.id))
+    layout = std::make_shared<const Layout>(meta_of(*std::get<const Tensor*>(c.args[0])).layout);
   for (const graph::CallArg& a : c.args) {
     first.push_back(tensors);
     args.push_back(std::visit(
@@ -53,7 +54,8 @@ std::vector<graph::CallArg> Call::with(std::span<const Tensor> all) const {
         [&](const auto& v) -> graph::CallArg {
           using T = std::decay_t<decltype(v)>;
           if constexpr (std::is_same_v<T, ResultMeta>) return &all[first[i]];
-          else if constexpr (std::is_same_v<T, std::vector<ResultMeta>>) return TensorArrayRef(all.data() + first[i], v.size());
+          else if constexpr (std::is_same_v<T, std::vector<ResultMeta>>)
+            return TensorArrayRef(all.data() + first[i], v.size());
           else if constexpr (std::is_same_v<T, Ints>) return IntArrayRef(v);
           else if constexpr (std::is_same_v<T, std::string>) return std::string_view(v);
           else return v;

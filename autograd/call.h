@@ -11,7 +11,8 @@ namespace reprise::autograd {
 
 /// A call, kept: its arguments without their elements.
 struct Call {
-  using Arg = std::variant<std::monostate, ResultMeta, std::vector<ResultMeta>, Int, Ints, Scalar, bool, DType, std::string>;
+  using Arg =
+      std::variant<std::monostate, ResultMeta, std::vector<ResultMeta>, Int, Ints, Scalar, bool, DType, std::string>;
 
   explicit Call(const graph::OpCall&);
 
@@ -19,13 +20,13 @@ struct Call {
   const bool inplace;
   const SourceLoc loc;
   std::vector<Arg> args;
-  std::vector<std::uint32_t> first;              ///< by argument: its first tensor among all of them
-  std::uint32_t tensors = 0;                     ///< how many there are, lists flattened
-  std::shared_ptr<const Layout> layout;          ///< of argument 0, where the operator names places of its storage
+  std::vector<std::uint32_t> first;      ///< by argument: its first tensor among all of them
+  std::uint32_t tensors = 0;             ///< how many there are, lists flattened
+  std::shared_ptr<const Layout> layout;  ///< of argument 0, where the operator names places of its storage
 
   /// The same call with other tensors: `all` by tensor. Borrows from both.
   std::vector<graph::CallArg> with(std::span<const Tensor> all) const;
-  std::size_t count(int arg) const;              ///< of tensors in it
+  std::size_t count(int arg) const;  ///< of tensors in it
   std::string name() const { return op.schema.name + (inplace ? "_" : ""); }
 };
 

@@ -1,9 +1,11 @@
 // Memory for time: what a function's derivative needs is computed again, by running the function again.
 //
 // Note [Checkpoints]
-// Eagerly, forward runs the function with hooks on what nodes save (saved_hooks.h): of a tensor that it makes, nothing is kept but a number. The first of these that backward asks for
-// runs the function again, as the thread was set then and with the same random numbers, with hooks that note what the nodes would save, by number; the others are found there.
-// In a trace nothing is run twice: what the rule says is noted by the number of the call (TraceTape), and the partition of the joint graph goes by it (partition.h).
+// Eagerly, forward runs the function with hooks on what nodes save (saved_hooks.h): of a tensor that it makes, nothing
+// is kept but a number. The first of these that backward asks for runs the function again, as the thread was set then
+// and with the same random numbers, with hooks that note what the nodes would save, by number; the others are found
+// there. In a trace nothing is run twice: what the rule says is noted by the number of the call (TraceTape), and the
+// partition of the joint graph goes by it (partition.h).
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -58,19 +60,21 @@ class SettingsScope {
 struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   Function f;
   std::vector<Tensor> inputs;
-  std::vector<std::uint64_t> versions;            // of the inputs, when the function ran
+  std::vector<std::uint64_t> versions;  // of the inputs, when the function ran
   CheckpointRule rule;
   SourceLoc loc;
   Settings settings;
   graph::RandomLog random;
-  std::uint64_t begun = 0;                        // nodes of the function have larger sequence numbers
+  std::uint64_t begun = 0;  // nodes of the function have larger sequence numbers
   std::size_t numbered = 0;
-  std::mutex mu;                                  // while it runs again
-  std::unordered_map<std::size_t, Tensor> again;  // guarded by mu; what the second run has given and nobody has asked for yet
+  std::mutex mu;  // while it runs again
+  // guarded by mu; what the second run has given and nobody has asked for yet
+  std::unordered_map<std::size_t, Tensor> again;
 
   bool is_kept(const Tensor& t) const {
     const Edge e = edge_of(t);
-    if (!e || e.node->sequence < begun || dynamic_cast<const AccumulateGrad*>(e.node.get())) return true;  // not made by the function
+    // not made by the function
+    if (!e || e.node->sequence < begun || dynamic_cast<const AccumulateGrad*>(e.node.get())) return true;
     const CheckpointPolicy p = rule ? rule(e.node->name()) : CheckpointPolicy::PreferRecompute;
     return p == CheckpointPolicy::MustSave || p == CheckpointPolicy::PreferSave;
   }
@@ -79,7 +83,9 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
     std::lock_guard lock(mu);
     if (!again.count(number)) run_again();
     const auto at = again.find(number);
-    if (at == again.end()) fail(ErrorCode::InvalidArgument, "checkpoint", loc, "run again, the function computes something else: tensor ", number, " of ", numbered, " that its derivative needs is not there");
+    if (at == again.end())
+      fail(ErrorCode::InvalidArgument, "checkpoint", loc, "run again, the function computes something else: tensor ",
+           number, " of ", numbered, " that its derivative needs is not there");
     return at->second;
   }
 
@@ -89,7 +95,7 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
 struct Packed {
   std::shared_ptr<Checkpoint> of;
   std::size_t number = 0;
-  Tensor kept;                                    // where it is
+  Tensor kept;  // where it is
 };
 Tensor unpack(const SavedTensorHooks::Packed& p) {
   auto& packed = *static_cast<Packed*>(p.get());
@@ -119,7 +125,9 @@ std::uint64_t sequence_now() {
 void Checkpoint::run_again() {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].defined() && version_of(*inputs[i].impl()) != versions[i])
-      fail(ErrorCode::InvalidArgument, "checkpoint", loc, "tensor ", i, " that the function was given was written since, in place", last_write_text(inputs[i]), ", and it is run again for its derivative");
+      fail(ErrorCode::InvalidArgument, "checkpoint", loc, "tensor ", i,
+           " that the function was given was written since, in place", last_write_text(inputs[i]),
+           ", and it is run again for its derivative");
   random.replays = true, random.next = 0;
   struct Back {
     std::uint64_t &begun, was;
@@ -141,7 +149,10 @@ void Checkpoint::run_again() {
     if (t.defined() && t.requires_grad()) own.back().requires_grad_();
   }
   f(own);
-  if (next != numbered) fail(ErrorCode::InvalidArgument, "checkpoint", loc, "run again, the function computes something else: its derivative needs ", next, " tensors, and needed ", numbered);
+  if (next != numbered)
+    fail(ErrorCode::InvalidArgument, "checkpoint", loc,
+         "run again, the function computes something else: its derivative needs ", next, " tensors, and needed ",
+         numbered);
 }
 
 std::vector<Tensor> run(const CheckpointRule& rule, Function f, std::vector<Tensor> inputs, SourceLoc loc) {
@@ -172,7 +183,9 @@ std::vector<Tensor> run(const CheckpointRule& rule, Function f, std::vector<Tens
 
 namespace reprise {
 
-std::vector<Tensor> detail::checkpoint(const CheckpointRule& rule, std::function<std::vector<Tensor>(const std::vector<Tensor>&)> f, std::vector<Tensor> inputs, SourceLoc loc) {
+std::vector<Tensor> detail::checkpoint(const CheckpointRule& rule,
+                                       std::function<std::vector<Tensor>(const std::vector<Tensor>&)> f,
+                                       std::vector<Tensor> inputs, SourceLoc loc) {
   return autograd::run(rule, std::move(f), std::move(inputs), loc);
 }
 

@@ -42,7 +42,8 @@ Course::Course(const Walk& w) {
 
   std::vector<Stop> all(found.size());
   for (std::size_t i = 0; i < w.captured.size(); ++i)
-    if (auto at = at_.find(w.captured[i].node.get()); at != at_.end()) all[at->second].captured.push_back(static_cast<std::uint32_t>(i));
+    if (auto at = at_.find(w.captured[i].node.get()); at != at_.end())
+      all[at->second].captured.push_back(static_cast<std::uint32_t>(i));
   for (std::size_t i : behind_first) {
     all[i].needed = w.captured.empty();  // where gradients are captured, only what leads to them runs
     if (is_outside(w, *found[i].node)) continue;

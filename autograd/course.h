@@ -6,13 +6,14 @@
 
 namespace reprise::autograd {
 
-/// The nodes that a walk comes by, each behind all that give it gradients, those called last first: an order that the tape alone decides.
+/// The nodes that a walk comes by, each behind all that give it gradients, those called last first: an order that the
+/// tape alone decides.
 class Course {
  public:
   struct Stop {
     std::shared_ptr<Node> node;
-    bool needed = false;                   ///< somebody wants what comes of it
-    std::vector<std::uint32_t> captured;   ///< which of Walk::captured are gradients of it
+    bool needed = false;                  ///< somebody wants what comes of it
+    std::vector<std::uint32_t> captured;  ///< which of Walk::captured are gradients of it
   };
   explicit Course(const Walk&);
 

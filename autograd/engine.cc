@@ -23,12 +23,15 @@ std::uint8_t exchange_anomaly(std::uint8_t a) { return std::exchange(t_anomaly, 
 
 namespace {
 
-std::string call_text(const Node& n) { return n.loc ? ", called at " + std::string(n.loc.file) + ":" + std::to_string(n.loc.line) : std::string(); }
+std::string call_text(const Node& n) {
+  return n.loc ? ", called at " + std::string(n.loc.file) + ":" + std::to_string(n.loc.line) : std::string();
+}
 void look_for_nan(const Node& n, const std::vector<Tensor>& given) {
   const NoGradScope off;
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i].defined() && isnan(given[i]).any().item<bool>())
-      fail(ErrorCode::InvalidArgument, n.name().c_str(), n.loc, "its derivative gives a gradient of tensor ", i, " that is not a number", call_text(n));
+      fail(ErrorCode::InvalidArgument, n.name().c_str(), n.loc, "its derivative gives a gradient of tensor ", i,
+           " that is not a number", call_text(n));
 }
 
 }  // namespace
@@ -46,14 +49,16 @@ std::vector<Tensor> apply(Node& n, std::vector<Tensor> grads, const std::vector<
       given = n.apply(std::move(grads), &used);
     } catch (const Error& e) {
       if (e.code() == ErrorCode::NotTraceable) throw;
-      throw Error(e.code(), e.op(), e.message() + " (in the derivative of '" + n.name() + "'" + call_text(n) + ")", n.loc ? n.loc : e.where());
+      throw Error(e.code(), e.op(), e.message() + " (in the derivative of '" + n.name() + "'" + call_text(n) + ")",
+                  n.loc ? n.loc : e.where());
     }
     if (t_anomaly > 1) look_for_nan(n, given);
   } else {
     given = n.apply(std::move(grads), &used);
   }
   if (given.size() > n.next.size())
-    fail(ErrorCode::InvalidArgument, n.name().c_str(), n.loc, "its derivative gives ", given.size(), " gradients for ", n.next.size(), " tensors");
+    fail(ErrorCode::InvalidArgument, n.name().c_str(), n.loc, "its derivative gives ", given.size(), " gradients for ",
+         n.next.size(), " tensors");
   for (std::size_t i = 0; i < given.size(); ++i)
     if (given[i].defined() && n.next[i]) {
       const std::vector<ResultMeta>& of = n.next[i].node->results;
@@ -66,7 +71,8 @@ void run_tensor_hooks(Node& n, std::vector<Tensor>& grads, SourceLoc loc, bool o
   auto run = [&](const HookList& list) {
     for (const HookList::Hook& h : list.all())
       if (h.of_tensor && h.result < grads.size() && grads[h.result].defined())
-        if (Tensor other = h.of_tensor(grads[h.result]); other.defined()) grads[h.result] = as_gradient(other, n.results[h.result], n, loc);
+        if (Tensor other = h.of_tensor(grads[h.result]); other.defined())
+          grads[h.result] = as_gradient(other, n.results[h.result], n, loc);
   };
   if (n.hooks) run(*n.hooks);
   if (auto* leaf = of_leaf ? dynamic_cast<const AccumulateGrad*>(&n) : nullptr)
@@ -120,7 +126,8 @@ class Run {
     const bool outside = is_outside(w_, n), is_leaf = dynamic_cast<AccumulateGrad*>(&n);
     if (!outside) run_tensor_hooks(n, grads, w_.loc, !w_.of_trace);
     for (std::uint32_t i : stop.captured)
-      if (Tensor g = captured_gradient(n, w_.captured[i].result, grads, w_.loc); g.defined()) captured_[i] = std::move(g);
+      if (Tensor g = captured_gradient(n, w_.captured[i].result, grads, w_.loc); g.defined())
+        captured_[i] = std::move(g);
     if (outside) return;
     const bool any = std::any_of(grads.begin(), grads.end(), [](const Tensor& g) { return g.defined(); });
     std::vector<Tensor> given;

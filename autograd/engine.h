@@ -8,19 +8,21 @@ namespace reprise::autograd {
 
 /// One walk over the tape.
 struct Walk {
-  std::vector<Edge> roots;               ///< where gradients come in
-  std::vector<Tensor> gradients;         ///< by root
-  /// Not empty: the gradients that reach these are what is wanted, and nothing is added to any leaf's grad() but to those of `accumulate`.
+  std::vector<Edge> roots;        ///< where gradients come in
+  std::vector<Tensor> gradients;  ///< by root
+  /// Not empty: the gradients that reach these are what is wanted, and nothing is added to any leaf's grad() but to
+  /// those of `accumulate`.
   std::vector<Edge> captured;
-  bool accumulate = false;               ///< leaves are added to: all, or those among `captured`
+  bool accumulate = false;  ///< leaves are added to: all, or those among `captured`
   bool retain_graph = false, create_graph = false;
-  bool of_trace = false;                 ///< of a joint trace: what was made outside is where it ends, and hooks there are not called
+  /// of a joint trace: what was made outside is where it ends, and hooks there are not called
+  bool of_trace = false;
   SourceLoc loc;
 };
 
-/// Runs the nodes that come behind the roots, those called last first, each when all gradients of its results are there: in an order that the tape alone
-/// decides. Gives the captured gradients, undefined ones where none came. Leaves are added to when all nodes have run; what throws leaves them as they were.
-/// Threads: any number may walk at once.
+/// Runs the nodes that come behind the roots, those called last first, each when all gradients of its results are
+/// there: in an order that the tape alone decides. Gives the captured gradients, undefined ones where none came. Leaves
+/// are added to when all nodes have run; what throws leaves them as they were. Threads: any number may walk at once.
 std::vector<Tensor> walk(const Walk&);
 
 // What a walk does at a node, in this order. Gradients are by result.

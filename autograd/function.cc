@@ -15,17 +15,20 @@
 namespace reprise::autograd {
 
 struct FunctionNode final : Node {
-  FunctionNode(std::string name, SourceLoc loc, detail::FunctionBackward backward) : Node(loc), own_name(std::move(name)), backward(backward) {}
+  FunctionNode(std::string name, SourceLoc loc, detail::FunctionBackward backward)
+      : Node(loc), own_name(std::move(name)), backward(backward) {}
   std::string name() const override { return own_name; }
 
   std::vector<Tensor> apply(std::vector<Tensor> grads, Needed) override {
     grads.resize(results.size());
     if (context.materialize_)
       for (std::size_t i = 0; i < grads.size(); ++i)
-        if (!grads[i].defined() && is_differentiable(results[i].dtype)) grads[i] = zeros(results[i].sizes, {.dtype = results[i].dtype, .device = results[i].device}, loc);
+        if (!grads[i].defined() && is_differentiable(results[i].dtype))
+          grads[i] = zeros(results[i].sizes, {.dtype = results[i].dtype, .device = results[i].device}, loc);
     std::vector<Tensor> given = backward(context, std::move(grads));
     if (given.size() != next.size())
-      fail(ErrorCode::InvalidArgument, own_name.c_str(), loc, "backward gives ", given.size(), " gradients; forward takes ", next.size(), next.size() == 1 ? " tensor" : " tensors");
+      fail(ErrorCode::InvalidArgument, own_name.c_str(), loc, "backward gives ", given.size(),
+           " gradients; forward takes ", next.size(), next.size() == 1 ? " tensor" : " tensors");
     return given;
   }
   void release() override {
@@ -62,7 +65,8 @@ struct FunctionNode final : Node {
 
 /// One call, between forward and the tape.
 struct FunctionCall {
-  static std::vector<Tensor> run(std::string name, std::vector<Tensor> inputs, const detail::FunctionForward& forward, detail::FunctionBackward backward, SourceLoc loc) {
+  static std::vector<Tensor> run(std::string name, std::vector<Tensor> inputs, const detail::FunctionForward& forward,
+                                 detail::FunctionBackward backward, SourceLoc loc) {
     bool wants = false;
     std::vector<bool> needs;
     for (const Tensor& t : inputs) {
@@ -85,12 +89,18 @@ struct FunctionCall {
     }
     const Aside aside;
     FunctionContext& c = node->context;
-    auto is_among = [](const std::vector<Tensor>& all, const Tensor& t) { return std::any_of(all.begin(), all.end(), [&](const Tensor& a) { return a.impl() == t.impl(); }); };
+    auto is_among = [](const std::vector<Tensor>& all, const Tensor& t) {
+      return std::any_of(all.begin(), all.end(), [&](const Tensor& a) { return a.impl() == t.impl(); });
+    };
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].impl() && version_of(*inputs[i].impl()) != versions[i] && !is_among(c.dirty_, inputs[i]) && wants && node->next[i])
-        fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc, "forward has written to tensor ", i, " of its arguments and did not say so (mark_dirty)");
+      if (inputs[i].impl() && version_of(*inputs[i].impl()) != versions[i] && !is_among(c.dirty_, inputs[i]) && wants &&
+          node->next[i])
+        fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc, "forward has written to tensor ", i,
+             " of its arguments and did not say so (mark_dirty)");
     for (const Tensor& t : c.dirty_)
-      if (!is_among(made, t)) fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc, "forward does not return a tensor that it has marked as written (mark_dirty)");
+      if (!is_among(made, t))
+        fail(ErrorCode::InvalidArgument, node->own_name.c_str(), loc,
+             "forward does not return a tensor that it has marked as written (mark_dirty)");
     auto is_view = [](const Tensor& t) { return state_of(t) && state_of(t)->view; };
     if (!wants) {
       for (const Tensor& t : made)
@@ -123,7 +133,8 @@ struct FunctionCall {
     }
     for (const Tensor& t : c.to_save_) {
       const auto at = std::find_if(made.begin(), made.end(), [&](const Tensor& m) { return m.impl() == t.impl(); });
-      node->saved.push_back(at == made.end() ? Saved::input(t) : Saved::own_result(t, static_cast<std::uint32_t>(at - made.begin())));
+      node->saved.push_back(at == made.end() ? Saved::input(t)
+                                             : Saved::own_result(t, static_cast<std::uint32_t>(at - made.begin())));
     }
     c.to_save_.clear(), c.dirty_.clear(), c.non_differentiable_.clear();
     c.node_ = node.get();
@@ -135,7 +146,8 @@ struct FunctionCall {
 
 namespace reprise {
 
-std::vector<Tensor> detail::call_function(std::string name, std::vector<Tensor> inputs, const FunctionForward& forward, FunctionBackward backward, SourceLoc loc) {
+std::vector<Tensor> detail::call_function(std::string name, std::vector<Tensor> inputs, const FunctionForward& forward,
+                                          FunctionBackward backward, SourceLoc loc) {
   return autograd::FunctionCall::run(std::move(name), std::move(inputs), forward, backward, loc);
 }
 

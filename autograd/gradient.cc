@@ -8,19 +8,28 @@ namespace reprise::autograd {
 
 namespace {
 /// In a trace a size of the gradient that nobody knows to be the tensor's is asked about: the answer is the trace's.
-bool are_equal(Int a, Int b, SourceLoc loc) { return identical(a, b) || static_cast<bool>(detail::compare_eq(a, b, loc)); }
+bool are_equal(Int a, Int b, SourceLoc loc) {
+  return identical(a, b) || static_cast<bool>(detail::compare_eq(a, b, loc));
+}
 }  // namespace
 
 Tensor as_gradient(const Tensor& given, const ResultMeta& of, const Node& by, SourceLoc loc) {
   Tensor g = given;
-  if (!is_floating(g.dtype())) fail(ErrorCode::DTypeMismatch, by.name().c_str(), loc, "a gradient of ", g.dtype(), " is no gradient of ", of.dtype);
+  if (!is_floating(g.dtype()))
+    fail(ErrorCode::DTypeMismatch, by.name().c_str(), loc, "a gradient of ", g.dtype(), " is no gradient of ",
+         of.dtype);
   if (g.device() != of.device) {
-    if (g.dim() != 0) fail(ErrorCode::DeviceMismatch, by.name().c_str(), loc, "a gradient on ", g.device(), " of a tensor on ", of.device);
+    if (g.dim() != 0)
+      fail(ErrorCode::DeviceMismatch, by.name().c_str(), loc, "a gradient on ", g.device(), " of a tensor on ",
+           of.device);
     g = g.to(of.device, loc);
   }
   const Ints have = g.sizes();
   const std::size_t rank = of.sizes.size();
-  auto mismatch = [&] { fail(ErrorCode::ShapeMismatch, by.name().c_str(), loc, "a gradient of sizes ", graph::sizes_text(have), " of a tensor of sizes ", graph::sizes_text(of.sizes)); };
+  auto mismatch = [&] {
+    fail(ErrorCode::ShapeMismatch, by.name().c_str(), loc, "a gradient of sizes ", graph::sizes_text(have),
+         " of a tensor of sizes ", graph::sizes_text(of.sizes));
+  };
   if (have.size() < rank) mismatch();
   Ints dims;
   const std::size_t more = have.size() - rank;

@@ -14,7 +14,9 @@ namespace {
 std::atomic<std::uint64_t> g_sequence{1};
 }  // namespace
 
-Node::Node(SourceLoc l) : sequence(g_sequence.fetch_add(1, std::memory_order_relaxed)), loc(l), traced(graph::call_numbers.latest), in_trace(current_trace) {}
+Node::Node(SourceLoc l)
+    : sequence(g_sequence.fetch_add(1, std::memory_order_relaxed)), loc(l), traced(graph::call_numbers.latest),
+      in_trace(current_trace) {}
 
 Node::~Node() {
   for (Edge& e : next)

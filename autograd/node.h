@@ -35,11 +35,11 @@ struct HookList : std::enable_shared_from_this<HookList> {
   using Behind = std::function<void(std::vector<Tensor>& given, const std::vector<Tensor>& taken)>;
   struct Hook {
     std::uint64_t id;
-    std::uint32_t result;            ///< of OfTensor
-    OfTensor of_tensor;              ///< one of the three is there
+    std::uint32_t result;  ///< of OfTensor
+    OfTensor of_tensor;    ///< one of the three is there
     Before before;
     Behind behind;
-    bool last = false;               ///< after all others: it sees what they have made of a gradient
+    bool last = false;  ///< after all others: it sees what they have made of a gradient
   };
 
   std::uint64_t add(Hook);
@@ -48,15 +48,16 @@ struct HookList : std::enable_shared_from_this<HookList> {
 
  private:
   mutable std::mutex mu_;
-  std::vector<Hook> hooks_;          // guarded by mu_; in the order of registration, those that are `last` last
-  std::uint64_t next_ = 1;           // guarded by mu_
+  std::vector<Hook> hooks_;  // guarded by mu_; in the order of registration, those that are `last` last
+  std::uint64_t next_ = 1;   // guarded by mu_
 };
 
 /// Which of a node's gradients anybody will use, by `next`; null: all of which there is an edge.
 using Needed = const std::vector<bool>*;
 
-/// One call on the tape. Nodes own those that come behind them in backward; a tape of any length is taken apart without recursion.
-/// Threads: made by one; walked by one at a time unless it keeps nothing (retained tapes may be walked by several at once: nodes are only read).
+/// One call on the tape. Nodes own those that come behind them in backward; a tape of any length is taken apart without
+/// recursion. Threads: made by one; walked by one at a time unless it keeps nothing (retained tapes may be walked by
+/// several at once: nodes are only read).
 struct Node : std::enable_shared_from_this<Node> {
   explicit Node(SourceLoc loc);
   virtual ~Node();
@@ -73,14 +74,15 @@ struct Node : std::enable_shared_from_this<Node> {
   /// One like it that keeps what stands there instead; its edges are the caller's to make.
   virtual std::shared_ptr<Node> copy(Traced&) const { return nullptr; }
 
-  std::vector<Edge> next;            ///< by tensor among the arguments, lists flattened; empty: no gradient is wanted of it
+  /// by tensor among the arguments, lists flattened; empty: no gradient is wanted of it
+  std::vector<Edge> next;
   std::vector<ResultMeta> results;
-  std::uint64_t sequence;            ///< later calls have larger ones: a node's are larger than those of all behind it
+  std::uint64_t sequence;  ///< later calls have larger ones: a node's are larger than those of all behind it
   SourceLoc loc;
-  std::int32_t traced = -1;          ///< the number of the call in its trace (graph::NodeInfo::sequence); -1: none
-  const void* in_trace;              ///< the trace that it was made in; null: none
-  std::shared_ptr<HookList> hooks;   ///< null: none
-  HookList& hook_list();             ///< makes it
+  std::int32_t traced = -1;         ///< the number of the call in its trace (graph::NodeInfo::sequence); -1: none
+  const void* in_trace;             ///< the trace that it was made in; null: none
+  std::shared_ptr<HookList> hooks;  ///< null: none
+  HookList& hook_list();            ///< makes it
 };
 
 /// Lets go of a node, not deeper in the stack than the outermost call that does so on this thread.

@@ -10,7 +10,8 @@ namespace reprise::autograd {
 
 /// An operator's call. Its derivative is the column's; one that has none throws when gradients come to it.
 struct OpNode final : Node {
-  explicit OpNode(std::shared_ptr<const Call> call) : Node(call->loc), call(std::move(call)), derivative(derivatives().find(this->call->op.id)) {}
+  explicit OpNode(std::shared_ptr<const Call> call)
+      : Node(call->loc), call(std::move(call)), derivative(derivatives().find(this->call->op.id)) {}
 
   std::string name() const override { return call->name(); }
   std::vector<Tensor> apply(std::vector<Tensor> grads, Needed) override;
@@ -25,8 +26,8 @@ struct OpNode final : Node {
 
   const std::shared_ptr<const Call> call;
   const Derivative* const derivative;
-  std::vector<std::vector<Saved>> saved;     ///< by Derivative::saves
-  Needed needed = nullptr;                   ///< while apply() runs
+  std::vector<std::vector<Saved>> saved;  ///< by Derivative::saves
+  Needed needed = nullptr;                ///< while apply() runs
 };
 
 }  // namespace reprise::autograd

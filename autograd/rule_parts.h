@@ -12,7 +12,9 @@ inline Tensor only(const Tensor& condition, const Operand& g, SourceLoc loc) { r
 inline Tensor unless(const Tensor& condition, const Operand& g, SourceLoc loc) { return where(condition, 0, g, loc); }
 
 /// float16 and bfloat16 as float32: what sums many terms rounds once, when it is given.
-inline Tensor wide(const Tensor& t, SourceLoc loc) { return t.dtype() == kFloat16 || t.dtype() == kBFloat16 ? to(t, kFloat32, loc) : t; }
+inline Tensor wide(const Tensor& t, SourceLoc loc) {
+  return t.dtype() == kFloat16 || t.dtype() == kBFloat16 ? to(t, kFloat32, loc) : t;
+}
 
 /// A dimension, counted from the front. Dimensions are constants of a trace.
 inline int wrapped(Int dim, int rank) { return static_cast<int>(dim.hint() < 0 ? dim.hint() + rank : dim.hint()); }
@@ -27,12 +29,18 @@ Int numel_of(const Ints& sizes, const std::vector<int>& dims);
 inline OptionalDims dims_of(const std::vector<int>& dims) { return dims; }
 
 /// Zeros of argument `arg`'s sizes and of the dtype of `like`, where a gradient is written into.
-inline Tensor zeros_for(const Backward& b, int arg, const Tensor& like) { return zeros(b.sizes(arg), like.options(), b.loc()); }
+inline Tensor zeros_for(const Backward& b, int arg, const Tensor& like) {
+  return zeros(b.sizes(arg), like.options(), b.loc());
+}
 
-inline Tensor mean_of(const Tensor& t, const OptionalDims& dims, SourceLoc loc) { return mean(t, dims, true, std::nullopt, loc); }
+inline Tensor mean_of(const Tensor& t, const OptionalDims& dims, SourceLoc loc) {
+  return mean(t, dims, true, std::nullopt, loc);
+}
 
-/// The gradient of a row x that became `row` = (x - centre) * scale, where the row's is g: what the centre and the scale take away from it again.
-inline Tensor through_row(const Tensor& g, const Tensor& row, const Tensor& scale, bool centred, const OptionalDims& dims, SourceLoc loc) {
+/// The gradient of a row x that became `row` = (x - centre) * scale, where the row's is g: what the centre and the
+/// scale take away from it again.
+inline Tensor through_row(const Tensor& g, const Tensor& row, const Tensor& scale, bool centred,
+                          const OptionalDims& dims, SourceLoc loc) {
   Tensor r = g - row * mean_of(g * row, dims, loc);
   if (centred) r = r - mean_of(g, dims, loc);
   return r * scale;

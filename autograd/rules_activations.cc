@@ -45,7 +45,9 @@ void mish(Backward& b) {
   const Tensor x = b.tensor(0), t = tanh(softplus(x, 1, 20, b.loc()), b.loc());
   b.give(0, b.grad() * (t + x * sigmoid(x, b.loc()) * (1 - t * t)));
 }
-void softsign(Backward& b) { b.give(0, b.grad() / square(abs(to(b.tensor(0), b.result_dtype(), b.loc()), b.loc()) + 1, b.loc())); }
+void softsign(Backward& b) {
+  b.give(0, b.grad() / square(abs(to(b.tensor(0), b.result_dtype(), b.loc()), b.loc()) + 1, b.loc()));
+}
 void log_sigmoid(Backward& b) { b.give(0, b.grad() * sigmoid(-b.tensor(0), b.loc())); }
 void softplus(Backward& b) {
   const Tensor x = b.tensor(0) * b.number(1);

@@ -42,12 +42,14 @@ namespace {
 
 /// A tensor or a number as a tensor of the result's dtype.
 Tensor as_result(Backward& b, int arg) {
-  return b.is_tensor(arg) ? to(b.tensor(arg), b.result_dtype(), b.loc()) : full({}, b.number(arg), {b.result_dtype(), b.grad().device()}, b.loc());
+  return b.is_tensor(arg) ? to(b.tensor(arg), b.result_dtype(), b.loc())
+                          : full({}, b.number(arg), {b.result_dtype(), b.grad().device()}, b.loc());
 }
 
 }  // namespace
 
-// x^e. What is not defined where x is 0 is kept out of the formulas by a 1 in x's place, so that their own derivatives are defined there, too.
+// x^e. What is not defined where x is 0 is kept out of the formulas by a 1 in x's place, so that their own derivatives
+// are defined there, too.
 void pow(Backward& b) {
   const Tensor& g = b.grad();
   if (b.wants(0) && !b.is_tensor(1)) {
@@ -87,7 +89,8 @@ namespace {
 /// Both get half where they are equal.
 void extreme_of_two(Backward& b, bool largest) {
   const Operand x = b.operand(0), y = b.operand(1);
-  const Tensor g = where(eq(x, y, b.loc()), b.grad() * 0.5, b.grad(), b.loc()), x_below = lt(x, y, b.loc()), y_below = gt(x, y, b.loc());
+  const Tensor g = where(eq(x, y, b.loc()), b.grad() * 0.5, b.grad(), b.loc()), x_below = lt(x, y, b.loc()),
+               y_below = gt(x, y, b.loc());
   if (b.wants(0)) b.give(0, unless(largest ? x_below : y_below, g, b.loc()));
   if (b.wants(1)) b.give(1, unless(largest ? y_below : x_below, g, b.loc()));
 }

@@ -61,10 +61,11 @@ void matmul(Backward& b) {
 
 namespace {
 
-/// scaled_mm's scales: of an operand of sizes [rows, columns], one for all, or along each dimension one, one each, or one for each block.
+/// scaled_mm's scales: of an operand of sizes [rows, columns], one for all, or along each dimension one, one each, or
+/// one for each block.
 struct Scales {
   Tensor of;
-  Ints sizes;      ///< of the operand
+  Ints sizes;  ///< of the operand
   Int block[2];
 
   enum class Along { One, Each, Block };
@@ -77,7 +78,8 @@ struct Scales {
     if (of.dim() < 2) return reshape(of, {}, loc);
     Tensor s = of;
     for (int d : {0, 1})
-      if (along(d) == Along::Block) s = narrow(repeat_interleave(s, block[d], d, loc), d, 0, sizes[static_cast<std::size_t>(d)], loc);
+      if (along(d) == Along::Block)
+        s = narrow(repeat_interleave(s, block[d], d, loc), d, 0, sizes[static_cast<std::size_t>(d)], loc);
     return s;
   }
   /// What their elements add up to of `g`, which stands beside the operand's.
@@ -120,9 +122,13 @@ void scaled_mm(Backward& b) {
 namespace {
 
 /// Heads that share a key or a value (dimension -3): each of them, and back.
-Tensor for_each_head(const Tensor& t, Int heads, SourceLoc loc) { return identical(t.size(-3), heads) ? t : repeat_interleave(t, heads / t.size(-3), -3, loc); }
+Tensor for_each_head(const Tensor& t, Int heads, SourceLoc loc) {
+  return identical(t.size(-3), heads) ? t : repeat_interleave(t, heads / t.size(-3), -3, loc);
+}
 Tensor shared_head(const Tensor& g, Int heads, SourceLoc loc) {
-  return identical(g.size(-3), heads) ? g : sum(unflatten(g, -3, {heads, g.size(-3) / heads}, loc), -3, false, std::nullopt, loc);
+  return identical(g.size(-3), heads)
+             ? g
+             : sum(unflatten(g, -3, {heads, g.size(-3) / heads}, loc), -3, false, std::nullopt, loc);
 }
 
 }  // namespace
@@ -142,10 +148,12 @@ void attention(Backward& b) {
     scores = mask.dtype() == kBool ? where(mask, scores, never, loc) : scores + mask;
   } else if (b.flag(5)) {
     const TensorOptions places{kInt64, q.device()};
-    const Tensor query = unsqueeze(arange(Scalar(q.size(-2)), places, loc), -1, loc), key = arange(Scalar(k.size(-2)), places, loc);
+    const Tensor query = unsqueeze(arange(Scalar(q.size(-2)), places, loc), -1, loc),
+                 key = arange(Scalar(k.size(-2)), places, loc);
     scores = where(key <= query, scores, never, loc);
   }
-  // A query that sees no key has none: its row is exp(-inf - 0), and is divided by 1. No row depends on what is subtracted.
+  // A query that sees no key has none: its row is exp(-inf - 0), and is divided by 1. No row depends on what is
+  // subtracted.
   Tensor e = scores;
   if (static_cast<bool>(k.size(-2) != 0)) {
     const Tensor top = amax(detach(scores, loc), {-1}, true, loc);

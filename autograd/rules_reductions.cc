@@ -50,14 +50,18 @@ void nansum(Backward& b) {
 
 namespace {
 
-/// The product of all others along the last dimension, of differentiable parts: right where elements are 0, and so are its derivatives.
+/// The product of all others along the last dimension, of differentiable parts: right where elements are 0, and so are
+/// its derivatives.
 Tensor product_of_others(const Tensor& x, SourceLoc loc) {
   const Tensor one = ones_like(slice(x, -1, 0, 1, 1, loc), {}, loc);
-  auto before = [&](const Tensor& t) { return slice(cumprod(cat({one, t}, -1, loc), -1, std::nullopt, loc), -1, 0, -1, 1, loc); };
+  auto before = [&](const Tensor& t) {
+    return slice(cumprod(cat({one, t}, -1, loc), -1, std::nullopt, loc), -1, 0, -1, 1, loc);
+  };
   return before(x) * flip(before(flip(x, -1, loc)), -1, loc);
 }
 
-/// The same in one pass, without a derivative of its own: what is 0 is left out of the product; where it is the only 0 that product is all, beside a 0 nothing is left.
+/// The same in one pass, without a derivative of its own: what is 0 is left out of the product; where it is the only 0
+/// that product is all, beside a 0 nothing is left.
 Tensor product_of_others_now(const Tensor& x, SourceLoc loc) {
   const Tensor is_0 = x == 0, safe = where(is_0, 1, x, loc), p = prod(safe, -1, true, std::nullopt, loc);
   const Tensor zeros = sum(is_0, -1, true, std::nullopt, loc);
@@ -74,13 +78,15 @@ void prod(Backward& b) {
   std::vector<Int> order;
   Ints front, moved;
   for (int d = 0; d < b.dim(0); ++d)
-    if (std::find(dims.begin(), dims.end(), d) == dims.end()) order.push_back(d), front.push_back(b.sizes(0)[static_cast<std::size_t>(d)]);
+    if (std::find(dims.begin(), dims.end(), d) == dims.end())
+      order.push_back(d), front.push_back(b.sizes(0)[static_cast<std::size_t>(d)]);
   moved = front;
   for (int d : dims) order.push_back(d), moved.push_back(b.sizes(0)[static_cast<std::size_t>(d)]);
   front.push_back(numel_of(b.sizes(0), dims));
   std::vector<Int> back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i].hint())] = Int(i);
-  const Tensor flat = dims.size() == 1 ? permute(x, order, b.loc()) : reshape(permute(x, order, b.loc()), front, b.loc());
+  const Tensor flat =
+      dims.size() == 1 ? permute(x, order, b.loc()) : reshape(permute(x, order, b.loc()), front, b.loc());
   Tensor others = is_grad_enabled() ? product_of_others(flat, b.loc()) : product_of_others_now(flat, b.loc());
   if (dims.size() > 1) others = reshape(others, moved, b.loc());
   b.give(0, g * permute(others, back, b.loc()));

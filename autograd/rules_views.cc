@@ -20,17 +20,24 @@ void permute(Backward& b) {
 // ---- views of some: zeros with the gradient in their place, and back
 
 namespace {
-std::optional<Int> optional_integer(const Backward& b, int arg) { return b.has(arg) ? std::optional(b.integer(arg)) : std::nullopt; }
+std::optional<Int> optional_integer(const Backward& b, int arg) {
+  return b.has(arg) ? std::optional(b.integer(arg)) : std::nullopt;
+}
 /// Into the place of a scatter's src go zeros.
 Tensor none_of_source(const Backward& b, const Tensor& g) { return zeros(b.sizes(1), g.options(), b.loc()); }
 }  // namespace
 
 void slice(Backward& b) {
   const Tensor& g = b.grad();
-  b.give(0, slice_scatter(zeros_for(b, 0, g), g, b.integer(1), optional_integer(b, 2), optional_integer(b, 3), b.integer(4), b.loc()));
+  b.give(0, slice_scatter(zeros_for(b, 0, g), g, b.integer(1), optional_integer(b, 2), optional_integer(b, 3),
+                          b.integer(4), b.loc()));
 }
-void select(Backward& b) { b.give(0, select_scatter(zeros_for(b, 0, b.grad()), b.grad(), b.integer(1), b.integer(2), b.loc())); }
-void diagonal(Backward& b) { b.give(0, diagonal_scatter(zeros_for(b, 0, b.grad()), b.grad(), b.integer(1), b.integer(2), b.integer(3), b.loc())); }
+void select(Backward& b) {
+  b.give(0, select_scatter(zeros_for(b, 0, b.grad()), b.grad(), b.integer(1), b.integer(2), b.loc()));
+}
+void diagonal(Backward& b) {
+  b.give(0, diagonal_scatter(zeros_for(b, 0, b.grad()), b.grad(), b.integer(1), b.integer(2), b.integer(3), b.loc()));
+}
 
 void slice_scatter(Backward& b) {
   const Tensor& g = b.grad();
@@ -45,7 +52,8 @@ void select_scatter(Backward& b) {
 }
 void diagonal_scatter(Backward& b) {
   const Tensor& g = b.grad();
-  if (b.wants(0)) b.give(0, diagonal_scatter(g, none_of_source(b, g), b.integer(2), b.integer(3), b.integer(4), b.loc()));
+  if (b.wants(0))
+    b.give(0, diagonal_scatter(g, none_of_source(b, g), b.integer(2), b.integer(3), b.integer(4), b.loc()));
   if (b.wants(1)) b.give(1, diagonal(g, b.integer(2), b.integer(3), b.integer(4), b.loc()));
 }
 
@@ -53,16 +61,19 @@ void diagonal_scatter(Backward& b) {
 
 namespace {
 
-/// Note [Places]. as_strided names places of a storage, which self's elements need not fill, or fill twice. So gradients go through a buffer for the places that either
-/// side names: those of the view are added up in it, and each element of self takes what stands in its place (shared among elements that stand there together: who made self
-/// that way adds them up again).
+/// Note [Places]. as_strided names places of a storage, which self's elements need not fill, or fill twice. So
+/// gradients go through a buffer for the places that either side names: those of the view are added up in it, and each
+/// element of self takes what stands in its place (shared among elements that stand there together: who made self that
+/// way adds them up again).
 struct Places {
   Tensor of_self, of_part;  ///< numbers of places
   Int n;
 
-  Places(const Layout& self, const Ints& sizes, const Ints& strides, std::optional<Int> offset, Device device, SourceLoc loc) {
+  Places(const Layout& self, const Ints& sizes, const Ints& strides, std::optional<Int> offset, Device device,
+         SourceLoc loc) {
     const Int part_at = offset ? *offset : self.offset, first = Int::min(self.offset, part_at);
-    n = Int::max(1, Int::max(last(self.sizes, self.strides, self.offset - first), last(sizes, strides, part_at - first)) + 1);
+    n = Int::max(
+        1, Int::max(last(self.sizes, self.strides, self.offset - first), last(sizes, strides, part_at - first)) + 1);
     of_self = numbers(self.sizes, self.strides, self.offset - first, device, loc);
     of_part = numbers(sizes, strides, part_at - first, device, loc);
   }

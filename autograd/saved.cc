@@ -61,7 +61,8 @@ void Saved::reset() {
 
 Tensor Saved::unpack(Node& of) const {
   if (!there_)
-    fail(ErrorCode::InvalidArgument, "backward", of.loc, "the tape was walked before, and what '", of.name(), "' kept for its derivative is gone: walk it once, or with retain_graph");
+    fail(ErrorCode::InvalidArgument, "backward", of.loc, "the tape was walked before, and what '", of.name(),
+         "' kept for its derivative is gone: walk it once, or with retain_graph");
   if (undefined_) return {};
   if (unpack_) {
     Tensor t = without_place((*unpack_)(packed_));
@@ -70,8 +71,9 @@ Tensor Saved::unpack(Node& of) const {
     return t;
   }
   if (const std::uint64_t now = version_of(*tensor_.impl()); now != version_)
-    fail(ErrorCode::InvalidArgument, "backward", of.loc, "a tensor that '", of.name(), "' needs for its derivative was written since, in place",
-         last_write_text(tensor_), ": its version is ", now, ", and was ", version_, "; write to a copy (clone()), or later");
+    fail(ErrorCode::InvalidArgument, "backward", of.loc, "a tensor that '", of.name(),
+         "' needs for its derivative was written since, in place", last_write_text(tensor_), ": its version is ", now,
+         ", and was ", version_, "; write to a copy (clone()), or later");
   if (!own_) return tensor_;
   Tensor t = without_place(tensor_);
   set_made_by(t, of.shared_from_this(), *own_);

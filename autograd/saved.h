@@ -8,8 +8,9 @@
 
 namespace reprise::autograd {
 
-/// A tensor that a node keeps. Its elements are those of the call: what was written since is found by the storage's version.
-/// A node's own result is kept without its place on the tape, which would be a circle, and gets it back when it is read.
+/// A tensor that a node keeps. Its elements are those of the call: what was written since is found by the storage's
+/// version. A node's own result is kept without its place on the tape, which would be a circle, and gets it back when
+/// it is read.
 class Saved {
  public:
   Saved() = default;
@@ -26,7 +27,7 @@ class Saved {
   Tensor tensor_;
   SavedTensorHooks::Packed packed_;
   std::shared_ptr<const std::function<Tensor(const SavedTensorHooks::Packed&)>> unpack_;
-  Edge place_;                       ///< of a packed input
+  Edge place_;  ///< of a packed input
   std::optional<std::uint32_t> own_;
   std::uint64_t version_ = 0;
   bool there_ = false, undefined_ = false;

@@ -8,7 +8,8 @@ namespace reprise::autograd {
 
 /// What SavedTensorHooks has set for a thread.
 struct SavedHooks {
-  std::function<SavedTensorHooks::Packed(const Tensor& without_place, const Tensor&)> pack;  ///< of the same elements, off the tape and on it
+  /// of the same elements, off the tape and on it
+  std::function<SavedTensorHooks::Packed(const Tensor& without_place, const Tensor&)> pack;
   std::shared_ptr<const std::function<Tensor(const SavedTensorHooks::Packed&)>> unpack;
 };
 const SavedHooks* saved_hooks();

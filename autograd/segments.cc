@@ -14,7 +14,9 @@ namespace reprise::autograd {
 
 namespace {
 
-ResultMeta meta_of(const Edge& e) { return e.result < e.node->results.size() ? e.node->results[e.result] : ResultMeta{}; }
+ResultMeta meta_of(const Edge& e) {
+  return e.result < e.node->results.size() ? e.node->results[e.result] : ResultMeta{};
+}
 
 /// Where gradients leave a copy.
 struct End final : Node {
@@ -26,12 +28,14 @@ struct End final : Node {
   std::vector<Tensor> apply(std::vector<Tensor>, Needed) override { return {}; }
 };
 
-/// What the nodes of a segment have kept lives until it has run; it ends by their number, not by bytes, so that all sizes are cut in the same places.
+/// What the nodes of a segment have kept lives until it has run; it ends by their number, not by bytes, so that all
+/// sizes are cut in the same places.
 constexpr std::size_t kNodesOfSegment = 64;
 
 class BySegments {
  public:
-  BySegments(const Walk& w, const std::function<std::vector<Tensor>(Segment&)>& run) : w_(w), run_(run), course_(w), came_(course_.stops.size()), captured_(w.captured.size()) {}
+  BySegments(const Walk& w, const std::function<std::vector<Tensor>(Segment&)>& run)
+      : w_(w), run_(run), course_(w), came_(course_.stops.size()), captured_(w.captured.size()) {}
 
   std::vector<Tensor> operator()() {
     for (std::size_t i = 0; i < w_.roots.size(); ++i) bring(w_.roots[i], w_.gradients[i]);
@@ -98,7 +102,8 @@ class BySegments {
   }
   void capture(const Stop& stop, const std::vector<Tensor>& grads) {
     for (std::uint32_t c : stop.captured)
-      if (Tensor g = captured_gradient(*stop.node, w_.captured[c].result, grads, w_.loc); g.defined()) captured_[c] = std::move(g);
+      if (Tensor g = captured_gradient(*stop.node, w_.captured[c].result, grads, w_.loc); g.defined())
+        captured_[c] = std::move(g);
   }
   /// Does nothing go on from there?
   static bool is_end(const Stop& s) { return !s.needed || dynamic_cast<const AccumulateGrad*>(s.node.get()); }
@@ -110,9 +115,11 @@ class BySegments {
     if (!w_.retain_graph) stop.node->release();
     if (!dynamic_cast<const AccumulateGrad*>(stop.node.get())) return;
     const bool add = w_.accumulate && (w_.captured.empty() || !stop.captured.empty());
-    if (add && grads[0].defined()) leaves_.emplace_back(stop.node, as_gradient(grads[0], stop.node->results[0], *stop.node, w_.loc));
+    if (add && grads[0].defined())
+      leaves_.emplace_back(stop.node, as_gradient(grads[0], stop.node->results[0], *stop.node, w_.loc));
   }
-  /// Where the program next does something, or so much has been kept that it is to go before more is made. Ends are met when the segment has run.
+  /// Where the program next does something, or so much has been kept that it is to go before more is made. Ends are met
+  /// when the segment has run.
   std::size_t end_of_segment(std::size_t i) const {
     for (std::size_t nodes = 1; ++i < course_.stops.size();) {
       if (is_end(course_.stops[i])) continue;
@@ -144,9 +151,11 @@ class BySegments {
     s.apart = hooks.behind;
     for (auto [k, node] : of) {
       for (auto& [result, gradients] : std::exchange(came_[k], {}))
-        for (Tensor& g : gradients) s.roots.push_back({Segment::To::Inside, node, result}), s.of.tensors.push_back(std::move(g));
+        for (Tensor& g : gradients)
+          s.roots.push_back({Segment::To::Inside, node, result}), s.of.tensors.push_back(std::move(g));
       if (k == i && hooks.before) continue;  // captured before its hooks
-      for (std::uint32_t c : course_.stops[k].captured) s.captured.push_back({Segment::To::Inside, node, w_.captured[c].result}), s.given.push_back(w_.captured[c]);
+      for (std::uint32_t c : course_.stops[k].captured)
+        s.captured.push_back({Segment::To::Inside, node, w_.captured[c].result}), s.given.push_back(w_.captured[c]);
     }
     std::map<std::pair<const Node*, std::uint32_t>, std::size_t> out;
     for (const auto& n : s.nodes) {
@@ -170,8 +179,11 @@ class BySegments {
   /// Its own part of the shadow, then the nodes'.
   static void tell(Segment& s, std::vector<Shadow>& nodes) {
     Shadow& all = s.of;
-    auto to = [&](const Segment::To& t) { all.word(static_cast<std::uint64_t>(t.where) << 56 | static_cast<std::uint64_t>(t.index) << 16 | t.result); };
-    all.word(s.apart), all.word(s.nodes.size()), all.word(s.roots.size()), all.word(s.captured.size()), all.word(s.given.size());
+    auto to = [&](const Segment::To& t) {
+      all.word(static_cast<std::uint64_t>(t.where) << 56 | static_cast<std::uint64_t>(t.index) << 16 | t.result);
+    };
+    all.word(s.apart), all.word(s.nodes.size()), all.word(s.roots.size()), all.word(s.captured.size()),
+        all.word(s.given.size());
     for (const Segment::To& r : s.roots) to(r);
     for (const Segment::To& c : s.captured) to(c);
     for (std::size_t i = s.captured.size(); i < s.given.size(); ++i) all.add(meta_of(s.given[i]));
@@ -201,7 +213,8 @@ class BySegments {
         if (given[i].defined()) capture_at(s.given[i], given[i]);
       if (s.apart) {
         std::vector<Tensor> by_next;
-        for (const Segment::To& t : s.edges[0]) by_next.push_back(t.where == Segment::To::Out ? std::move(given[t.index]) : Tensor());
+        for (const Segment::To& t : s.edges[0])
+          by_next.push_back(t.where == Segment::To::Out ? std::move(given[t.index]) : Tensor());
         run_hooks_behind(*s.nodes[0], by_next, taken);
         hand_on(*s.nodes[0], std::move(by_next));
       } else {
@@ -256,7 +269,8 @@ std::vector<Tensor> walk_copy(const Segment& s, Traced& traced) {
   Walk copy;
   for (std::size_t i = 0; i < s.roots.size(); ++i) copy.gradients.push_back(traced.tensor());
   std::vector<std::shared_ptr<Node>> copies, ends;
-  for (std::size_t i = s.captured.size(); i < s.given.size(); ++i) ends.push_back(std::make_shared<End>(traced.meta(meta_of(s.given[i]))));
+  for (std::size_t i = s.captured.size(); i < s.given.size(); ++i)
+    ends.push_back(std::make_shared<End>(traced.meta(meta_of(s.given[i]))));
   for (const auto& n : s.nodes) {
     std::vector<ResultMeta> results;
     for (const ResultMeta& m : n->results) results.push_back(traced.meta(m));
@@ -267,7 +281,8 @@ std::vector<Tensor> walk_copy(const Segment& s, Traced& traced) {
   }
   auto of = [&](const Segment::To& t) {
     if (t.where == Segment::To::Nowhere) return Edge{};
-    return t.where == Segment::To::Inside ? Edge{copies[t.index], t.result} : Edge{ends[t.index - s.captured.size()], 0};
+    return t.where == Segment::To::Inside ? Edge{copies[t.index], t.result}
+                                          : Edge{ends[t.index - s.captured.size()], 0};
   };
   for (std::size_t i = 0; i < copies.size(); ++i)
     for (const Segment::To& t : s.edges[i]) copies[i]->next.push_back(of(t));

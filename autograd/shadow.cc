@@ -5,7 +5,8 @@
 namespace reprise::autograd {
 
 void Shadow::add(const ResultMeta& m) {
-  word(static_cast<std::uint64_t>(m.dtype) << 32 | static_cast<std::uint64_t>(m.device.type) << 24 | static_cast<std::uint64_t>(m.device.index) << 16 | m.sizes.size());
+  word(static_cast<std::uint64_t>(m.dtype) << 32 | static_cast<std::uint64_t>(m.device.type) << 24 |
+       static_cast<std::uint64_t>(m.device.index) << 16 | m.sizes.size());
   for (Int s : m.sizes) ints.push_back(s);
 }
 

@@ -79,7 +79,9 @@ void drop_state(TensorImpl& t) noexcept {
   t.notes->autograd.reset();
 }
 
-std::uint64_t version_of(const TensorImpl& t) { return t.trace ? t.trace->writes() : t.storage->version.load(std::memory_order_relaxed); }
+std::uint64_t version_of(const TensorImpl& t) {
+  return t.trace ? t.trace->writes() : t.storage->version.load(std::memory_order_relaxed);
+}
 
 Edge edge_of(const Tensor& t) {
   State* s = state_of(t);
@@ -126,8 +128,7 @@ AccumulateGrad::AccumulateGrad(Tensor t) : Node({}), leaf(std::move(t)) {
 std::vector<Tensor> AccumulateGrad::apply(std::vector<Tensor>, Needed) { return {}; }
 
 void AccumulateGrad::add(Tensor gradient, bool create_graph) {
-  if (current_trace && (!leaf.impl()->trace || state_of(leaf)->from_outside))
-    bail(Bail::adds_to_grad, "backward", {});
+  if (current_trace && (!leaf.impl()->trace || state_of(leaf)->from_outside)) bail(Bail::adds_to_grad, "backward", {});
   State& s = *state_of(leaf);
   const GradModeScope mode(create_graph);
   // A tensor that nobody else has may be written to later; another one is copied.

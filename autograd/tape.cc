@@ -34,19 +34,22 @@ struct NoDerivative final : Node {
   NoDerivative(std::string name, SourceLoc loc) : Node(loc), op(std::move(name)) {}
   std::string name() const override { return op; }
   std::vector<Tensor> apply(std::vector<Tensor>, Needed) override {
-    fail(ErrorCode::InvalidArgument, op.c_str(), loc, "the operator has no derivative: detach() what it is given, or call it where gradients are off (NoGradScope)");
+    fail(ErrorCode::InvalidArgument, op.c_str(), loc,
+         "the operator has no derivative: detach() what it is given, or call it where gradients are off (NoGradScope)");
   }
   const std::string op;
 };
 
-bool is_followed(const Tensor& t) { return t.impl() && is_differentiable(t.impl()->dtype) && state_of(t) && state_of(t)->requires_grad(); }
+bool is_followed(const Tensor& t) {
+  return t.impl() && is_differentiable(t.impl()->dtype) && state_of(t) && state_of(t)->requires_grad();
+}
 
 /// A call that wants gradients, on its way through those below.
 struct Recording {
   const OpCall& c;
   std::shared_ptr<Node> node;
   OpNode* op_node = nullptr;
-  std::vector<Tensor> copies;                // of what an in-place call's rule reads of the memory that it writes
+  std::vector<Tensor> copies;  // of what an in-place call's rule reads of the memory that it writes
 
   explicit Recording(const OpCall& call, const Derivative* d) : c(call) {
     auto kept = std::make_shared<const Call>(c);
@@ -54,7 +57,8 @@ struct Recording {
     std::vector<const Tensor*> tensors(kept->tensors);
     for_each_tensor(c, [&](const Tensor& t, int arg, std::uint32_t n) {
       tensors[n] = &t;
-      if (t.impl() && is_differentiable(t.impl()->dtype) && (!d || (d->differentiable >> arg & 1))) edges[n] = edge_of(t);
+      if (t.impl() && is_differentiable(t.impl()->dtype) && (!d || (d->differentiable >> arg & 1)))
+        edges[n] = edge_of(t);
     });
     if (!d && !c.op.writes.empty()) {
       node = std::make_shared<NoDerivative>(kept->name(), c.loc);
@@ -77,7 +81,8 @@ struct Recording {
       for (std::size_t i = 0; i < d->saves.n; ++i) {
         const Save& s = d->saves.all[i];
         bool wanted = false;
-        for (int arg = 0; arg < static_cast<int>(kept->args.size()); ++arg) wanted = wanted || ((s.wanted_by >> arg & 1) && made->has_edge(arg));
+        for (int arg = 0; arg < static_cast<int>(kept->args.size()); ++arg)
+          wanted = wanted || ((s.wanted_by >> arg & 1) && made->has_edge(arg));
         if (s.result || !wanted) continue;
         const std::size_t at = kept->first[static_cast<std::size_t>(s.index)], count = kept->count(s.index);
         for (std::size_t n = at; n < at + count; ++n) {
@@ -104,7 +109,9 @@ class Tape final : public graph::Interpreter {
     if (c.op.cls == graph::OpClass::View && !c.inplace) return call_view(c, results);
     const Derivative* d = derivatives().find(c.op.id);
     bool wants = false;
-    for_each_tensor(c, [&](const Tensor& t, int arg, std::uint32_t) { wants = wants || ((!d || (d->differentiable >> arg & 1)) && is_followed(t)); });
+    for_each_tensor(c, [&](const Tensor& t, int arg, std::uint32_t) {
+      wants = wants || ((!d || (d->differentiable >> arg & 1)) && is_followed(t));
+    });
     const bool on = wants && gradients_are_on();
     const bool writes = c.inplace || !c.op.writes.empty();
     if (writes) check_writes(c, on);
@@ -145,8 +152,12 @@ class Tape final : public graph::Interpreter {
       return;
     }
     if (takes_memory || graph::is_view_of_storage(c.op.id))
-      fail(ErrorCode::InvalidArgument, name.c_str(), c.loc, "of a tensor on the tape: its memory would be another's; detach() it, or call it where gradients are off (NoGradScope) on one that is no view");
-    if (on && is_leaf(self)) fail(ErrorCode::InvalidArgument, name.c_str(), c.loc, "of a leaf that wants a gradient, which would have other sizes then");
+      fail(ErrorCode::InvalidArgument, name.c_str(), c.loc,
+           "of a tensor on the tape: its memory would be another's; detach() it, or call it where gradients are off "
+           "(NoGradScope) on one that is no view");
+    if (on && is_leaf(self))
+      fail(ErrorCode::InvalidArgument, name.c_str(), c.loc,
+           "of a leaf that wants a gradient, which would have other sizes then");
     if (wanted && self.impl()->trace) bail(Bail::changes_tape, name.c_str(), c.loc);
     std::shared_ptr<const Call> call;
     Edge before;
@@ -237,7 +248,8 @@ class Tape final : public graph::Interpreter {
     };
     std::uint32_t n = static_cast<std::uint32_t>(made.size());
     for (std::uint32_t i = 0; i < made.size(); ++i)
-      if (made[i].defined() && is_differentiable(made[i].impl()->dtype) && !is_given(made[i])) set_made_by(made[i], node, i);
+      if (made[i].defined() && is_differentiable(made[i].impl()->dtype) && !is_given(made[i]))
+        set_made_by(made[i], node, i);
     if (!c.op.writes.empty())
       graph::for_each_written(c, [&](const Tensor& t) {
         node->results.push_back(meta_of_result(t));
@@ -270,7 +282,7 @@ struct Writes {
     const void* storage;
     SourceLoc loc;
   };
-  std::array<Write, 64> latest{};            // guarded by mu; a ring
+  std::array<Write, 64> latest{};  // guarded by mu; a ring
   std::size_t next = 0;
 };
 Writes& writes() {
@@ -290,7 +302,8 @@ std::string last_write_text(const Tensor& t) {
   std::lock_guard lock(w.mu);
   for (std::size_t i = 0; i < w.latest.size(); ++i) {
     const Writes::Write& at = w.latest[(w.next + w.latest.size() - 1 - i) % w.latest.size()];
-    if (at.storage == storage_of(t) && at.loc) return " at " + std::string(at.loc.file) + ":" + std::to_string(at.loc.line);
+    if (at.storage == storage_of(t) && at.loc)
+      return " at " + std::string(at.loc.file) + ":" + std::to_string(at.loc.line);
   }
   return "";
 }

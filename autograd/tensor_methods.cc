@@ -17,7 +17,9 @@ using autograd::state_of;
 namespace {
 State& checked_state(const Tensor& t, const char* what, SourceLoc loc) {
   defined_impl(t, what, loc);
-  if (!t.requires_grad()) fail(ErrorCode::InvalidArgument, what, loc, "the tensor wants no gradient: call requires_grad_() on it, or on what it is computed of");
+  if (!t.requires_grad())
+    fail(ErrorCode::InvalidArgument, what, loc,
+         "the tensor wants no gradient: call requires_grad_() on it, or on what it is computed of");
   return *state_of(t);
 }
 }  // namespace
@@ -27,9 +29,13 @@ bool Tensor::requires_grad() const { return reprise::requires_grad(defined_impl(
 Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
   TensorImpl& t = defined_impl(*this, "requires_grad_", loc);
   if (requires_grad() == on) return *this;
-  if (on && !autograd::is_differentiable(t.dtype)) fail(ErrorCode::DTypeMismatch, "requires_grad_", loc, "a tensor of ", t.dtype, " has no gradient: floats have");
-  if (!on && !is_leaf()) fail(ErrorCode::InvalidArgument, "requires_grad_", loc, "an operator made the tensor: detach() gives one that wants no gradient");
-  if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::changes_tape, "requires_grad_", loc);
+  if (on && !autograd::is_differentiable(t.dtype))
+    fail(ErrorCode::DTypeMismatch, "requires_grad_", loc, "a tensor of ", t.dtype, " has no gradient: floats have");
+  if (!on && !is_leaf())
+    fail(ErrorCode::InvalidArgument, "requires_grad_", loc,
+         "an operator made the tensor: detach() gives one that wants no gradient");
+  if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside)))
+    bail(Bail::changes_tape, "requires_grad_", loc);
   autograd::TapeUndo::note(*this);
   autograd::make_state(*this).wants = on;
   autograd::TraceTape::note_recorded();
@@ -51,19 +57,25 @@ Tensor Tensor::grad() const {
 
 void Tensor::set_grad(const Tensor& g, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "set_grad", loc);
-  if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside))) bail(Bail::adds_to_grad, "set_grad", loc);
+  if (current_trace && (!t.trace || (state_of(t) && state_of(t)->from_outside)))
+    bail(Bail::adds_to_grad, "set_grad", loc);
   autograd::TraceTape::note_recorded();
   autograd::TapeUndo::note(*this);
   if (!g.defined()) {
     if (State* s = state_of(*this)) s->grad = Tensor(), s->kept.reset();
     return;
   }
-  if (g.dtype() != t.dtype) fail(ErrorCode::DTypeMismatch, "set_grad", loc, "a gradient of ", g.dtype(), " for a tensor of ", t.dtype);
-  if (g.device() != t.device) fail(ErrorCode::DeviceMismatch, "set_grad", loc, "a gradient on ", g.device(), " for a tensor on ", t.device);
+  if (g.dtype() != t.dtype)
+    fail(ErrorCode::DTypeMismatch, "set_grad", loc, "a gradient of ", g.dtype(), " for a tensor of ", t.dtype);
+  if (g.device() != t.device)
+    fail(ErrorCode::DeviceMismatch, "set_grad", loc, "a gradient on ", g.device(), " for a tensor on ", t.device);
   const Ints have = g.sizes(), want = sizes();
   bool same = have.size() == want.size();
-  for (std::size_t d = 0; same && d < want.size(); ++d) same = identical(have[d], want[d]) || static_cast<bool>(have[d] == want[d]);
-  if (!same) fail(ErrorCode::ShapeMismatch, "set_grad", loc, "a gradient of sizes ", graph::sizes_text(have), " for a tensor of sizes ", graph::sizes_text(want));
+  for (std::size_t d = 0; same && d < want.size(); ++d)
+    same = identical(have[d], want[d]) || static_cast<bool>(have[d] == want[d]);
+  if (!same)
+    fail(ErrorCode::ShapeMismatch, "set_grad", loc, "a gradient of sizes ", graph::sizes_text(have),
+         " for a tensor of sizes ", graph::sizes_text(want));
   autograd::make_state(*this).grad = g;
 }
 
@@ -78,8 +90,12 @@ void Tensor::retain_grad(SourceLoc loc) const {
 }
 
 void Tensor::backward(SourceLoc loc) const { reprise::backward({this, 1}, {}, {}, {}, loc); }
-void Tensor::backward(const Tensor& gradient, SourceLoc loc) const { reprise::backward({this, 1}, {&gradient, 1}, {}, {}, loc); }
-void Tensor::backward(const Tensor& gradient, const BackwardOptions& options, SourceLoc loc) const { reprise::backward({this, 1}, {&gradient, 1}, options, {}, loc); }
+void Tensor::backward(const Tensor& gradient, SourceLoc loc) const {
+  reprise::backward({this, 1}, {&gradient, 1}, {}, {}, loc);
+}
+void Tensor::backward(const Tensor& gradient, const BackwardOptions& options, SourceLoc loc) const {
+  reprise::backward({this, 1}, {&gradient, 1}, options, {}, loc);
+}
 
 GradNode Tensor::grad_fn() const {
   defined_impl(*this, "grad_fn");
@@ -106,7 +122,9 @@ Tensor Tensor::detach_(SourceLoc loc) const {
   TensorImpl& t = defined_impl(*this, "detach_", loc);
   State* s = state_of(*this);
   if (!s) return *this;
-  if (s->view) fail(ErrorCode::InvalidArgument, "detach_", loc, "of a view: what is written through it would be lost to its base; detach() gives a tensor of its own");
+  if (s->view)
+    fail(ErrorCode::InvalidArgument, "detach_", loc,
+         "of a view: what is written through it would be lost to its base; detach() gives a tensor of its own");
   if (current_trace && (!t.trace || s->from_outside)) bail(Bail::changes_tape, "detach_", loc);
   autograd::TraceTape::note_recorded();
   autograd::TapeUndo::note(*this);

@@ -10,7 +10,8 @@
 
 namespace reprise::autograd {
 
-/// What a trace does to the places of real tensors on the tape: a trace that is over has done nothing, so that each is put back. One for each trace, on its thread.
+/// What a trace does to the places of real tensors on the tape: a trace that is over has done nothing, so that each is
+/// put back. One for each trace, on its thread.
 class TraceTape {
  public:
   TraceTape();
@@ -27,9 +28,9 @@ class TraceTape {
   struct Input {
     std::uint32_t input;
     Tensor traced;
-    Edge edge;                     ///< where it begins
-    Tensor base;                   ///< of one that is a view on the caller's tape: stands for its base there
-    Edge edge_of_base;             ///< where that begins
+    Edge edge;          ///< where it begins
+    Tensor base;        ///< of one that is a view on the caller's tape: stands for its base there
+    Edge edge_of_base;  ///< where that begins
   };
   void add_input(Input i) { inputs_.push_back(std::move(i)); }
   const Input* input(std::uint32_t number) const;
@@ -59,7 +60,7 @@ class TraceTape {
 
  private:
   struct Before {
-    bool known;                    ///< had it a state?
+    bool known;  ///< had it a state?
     bool wants;
     Edge made_by;
     std::optional<ViewOf> view;
@@ -67,9 +68,9 @@ class TraceTape {
   };
   std::vector<Input> inputs_;
   std::vector<Tensor> changed_;
-  std::vector<Before> before_;             // of changed_
+  std::vector<Before> before_;                             // of changed_
   std::unordered_map<const TensorImpl*, std::size_t> at_;  // in changed_
-  std::vector<CheckpointOf> checkpoints_;  // inner ones before those around them
+  std::vector<CheckpointOf> checkpoints_;                  // inner ones before those around them
   TraceTape* const outer_;
 };
 
@@ -85,7 +86,8 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// How the runtime is told (runtime/trace/tracer.h): is the function running? Gives what was so before. Null: nobody has traced yet.
+  /// How the runtime is told (runtime/trace/tracer.h): is the function running? Gives what was so before. Null: nobody
+  /// has traced yet.
   static bool (*function_runs)(bool) noexcept;
 
  private:

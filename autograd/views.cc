@@ -103,11 +103,14 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
   if (!gradients) return;
   auto refuse = [&](const auto&... what) { fail(ErrorCode::InvalidArgument, op.c_str(), loc, what...); };
   auto refuse_unfollowed = [&] {
-    refuse("writes through a view that was made before gradients were asked for (or in an InferenceScope), so that the tape does not know what it is a view of: make it after the first requires_grad_()");
+    refuse(
+        "writes through a view that was made before gradients were asked for (or in an InferenceScope), so that the "
+        "tape does not know what it is a view of: make it after the first requires_grad_()");
   };
   const State* s = state_of(self);
   if (!s || !s->view) {
-    if (self.requires_grad() && is_leaf(self)) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+    if (self.requires_grad() && is_leaf(self))
+      refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
     if (is_unfollowed(self)) refuse_unfollowed();
     return;
   }
@@ -119,8 +122,12 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
         "writes through a view that was made while gradients were off, and what is written, or what it is a view of, "
         "wants one: make the view where they are on, write where they are off (NoGradScope), or detach() it");
   if (is_unfollowed(s->view->base)) refuse_unfollowed();
-  if (s->view->base.requires_grad() && is_leaf(s->view->base)) refuse("writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
-  if (s->wants && !s->made_by) refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
+  if (s->view->base.requires_grad() && is_leaf(s->view->base))
+    refuse(
+        "writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a "
+        "copy");
+  if (s->wants && !s->made_by)
+    refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
 }
 
 bool may_write(const Tensor& self) {
@@ -136,7 +143,8 @@ namespace {
 
 /// What a base is after a write through a view of it.
 struct CopySlices final : Node {
-  CopySlices(const Tensor& base, std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write, std::uint32_t result)
+  CopySlices(const Tensor& base, std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write,
+             std::uint32_t result)
       : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result) {
     next = {edge_of(base)};
     next.insert(next.end(), this->write->next.begin() + 1, this->write->next.end());
@@ -201,7 +209,8 @@ void written_by(const Tensor& self, const std::shared_ptr<Node>& node, std::uint
   if (names_places(*s.view) && !(base.is_contiguous() && identical(base.storage_offset(), Int(0)))) {
     // Where an argument begins, no trace knows.
     if (base.impl()->trace) bail(Bail::changes_tape, node->name().c_str(), node->loc);
-    fail(ErrorCode::InvalidArgument, node->name().c_str(), node->loc, "writes through as_strided to a tensor that does not begin and lie as its storage: clone() that first");
+    fail(ErrorCode::InvalidArgument, node->name().c_str(), node->loc,
+         "writes through as_strided to a tensor that does not begin and lie as its storage: clone() that first");
   }
   REPRISE_CHECK(!node->next.empty());
   auto made = std::make_shared<CopySlices>(base, s.view->steps, node, result);

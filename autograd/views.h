@@ -31,7 +31,8 @@ void check_up_to_date(const State&);
 /// `made` is a view of somebody through which nothing with a gradient is written, and whose derivative is not that of
 /// views.
 void note_view(const Tensor& made, graph::ViewMade how);
-/// Before a call writes to it: throws InvalidArgument where the tape cannot follow. `gradients`: what is written, or what it is written to, wants some.
+/// Before a call writes to it: throws InvalidArgument where the tape cannot follow. `gradients`: what is written, or
+/// what it is written to, wants some.
 void check_may_write(const Tensor& self, const std::string& op, bool gradients, SourceLoc);
 /// The same, before a call whose writes are known as a whole: would it throw?
 bool may_write(const Tensor& self);

@@ -15,24 +15,26 @@
 
 /// Values as bytes and back, for this very build of the library: nothing in them says what they are.
 ///
-/// A struct names its fields once, in a function `archived(x)` beside it that gives them as a tuple of references; both directions go by that. It
-/// takes them apart with a structured binding, so that a struct that gets one more field does not compile until it is told here, too:
+/// A struct names its fields once, in a function `archived(x)` beside it that gives them as a tuple of references; both
+/// directions go by that. It takes them apart with a structured binding, so that a struct that gets one more field does
+/// not compile until it is told here, too:
 ///
 ///   REPRISE_ARCHIVED(Operand, buffer, dtype, layout, written, kept)
 ///
-/// What means something only in its surroundings (an expression of an environment, a function) is written and read by the class that knows
-/// these: one that derives from the two here and has functions `own(x)`.
+/// What means something only in its surroundings (an expression of an environment, a function) is written and read by
+/// the class that knows these: one that derives from the two here and has functions `own(x)`.
 namespace reprise {
 
-#define REPRISE_ARCHIVED(Type, ...)                                     \
-  template <class X>                                                    \
-    requires std::same_as<std::remove_const_t<X>, Type>                 \
-  auto archived(X& x) {                                                 \
-    auto& [__VA_ARGS__] = x;                                            \
-    return std::tie(__VA_ARGS__);                                       \
+#define REPRISE_ARCHIVED(Type, ...)                   \
+  template <class X>                                  \
+  requires std::same_as<std::remove_const_t<X>, Type> \
+  auto archived(X& x) {                               \
+    auto& [__VA_ARGS__] = x;                          \
+    return std::tie(__VA_ARGS__);                     \
   }
 
-/// What is to be written has no form as bytes, and why: a function of the user's, a kind of kernel that nobody told here.
+/// What is to be written has no form as bytes, and why: a function of the user's, a kind of kernel that nobody told
+/// here.
 struct NotArchived : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -43,19 +45,31 @@ struct DamagedArchive : std::runtime_error {
 
 namespace archive {
 
-template <class T> inline constexpr bool is_vector = false;
-template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
-template <class T> inline constexpr bool is_optional = false;
-template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T> inline constexpr bool is_variant = false;
-template <class... T> inline constexpr bool is_variant<std::variant<T...>> = true;
-template <class T> inline constexpr bool is_pair = false;
-template <class A, class B> inline constexpr bool is_pair<std::pair<A, B>> = true;
 template <class T>
-concept Described = requires(T& x) { archived(x); };
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_variant = false;
+template <class... T>
+inline constexpr bool is_variant<std::variant<T...>> = true;
+template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+template <class T>
+concept Described = requires(T& x) {
+  archived(x);
+};
 
 /// Small numbers of either sign are small.
-constexpr std::uint64_t zigzag(std::int64_t v) { return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63); }
+constexpr std::uint64_t zigzag(std::int64_t v) {
+  return static_cast<std::uint64_t>(v) << 1 ^ static_cast<std::uint64_t>(v >> 63);
+}
 constexpr std::int64_t zagzig(std::uint64_t v) { return static_cast<std::int64_t>(v >> 1 ^ (0 - (v & 1))); }
 
 }  // namespace archive
@@ -171,7 +185,8 @@ void write(A& a, const T& x) {
   }
 }
 
-template <class A, class T> void read(A& a, T& x);
+template <class A, class T>
+void read(A& a, T& x);
 
 template <class T, class A>
 T read(A& a) {

@@ -23,7 +23,8 @@ Bail bail_of(const Error& e) noexcept {
 }
 
 void throw_as(const Error& e, std::string op, SourceLoc loc) {
-  if (const auto* bailed = dynamic_cast<const Bailed*>(&e)) throw Bailed(bailed->reason(), op.c_str(), e.message(), loc);
+  if (const auto* bailed = dynamic_cast<const Bailed*>(&e))
+    throw Bailed(bailed->reason(), op.c_str(), e.message(), loc);
   throw Error(e.code(), std::move(op), e.message(), loc);
 }
 

@@ -22,7 +22,8 @@ const char* bail_text(Bail) noexcept;
 /// Error(NotTraceable) that knows its row. A trace throws it; `compile` counts it and serves the call eagerly.
 class Bailed final : public Error {
  public:
-  Bailed(Bail reason, const char* what, std::string message, SourceLoc loc) : Error(ErrorCode::NotTraceable, what, std::move(message), loc), reason_(reason) {}
+  Bailed(Bail reason, const char* what, std::string message, SourceLoc loc)
+      : Error(ErrorCode::NotTraceable, what, std::move(message), loc), reason_(reason) {}
   Bail reason() const noexcept { return reason_; }
 
  private:

@@ -30,7 +30,8 @@ bool closed() noexcept {
   return detail::care.load(std::memory_order_relaxed) & detail::kClosed;
 }
 void wait_until_open() noexcept {
-  for (std::uint32_t care; (care = detail::care.load(std::memory_order_acquire)) & detail::kClosed;) futex_wait(detail::care, care, std::chrono::milliseconds(20));
+  for (std::uint32_t care; (care = detail::care.load(std::memory_order_acquire)) & detail::kClosed;)
+    futex_wait(detail::care, care, std::chrono::milliseconds(20));
 }
 
 }  // namespace
@@ -42,7 +43,8 @@ Reader* detail::take() {
     if (!r->taken.exchange(true, std::memory_order_acquire)) return r;
   auto* r = new Reader;
   r->next = all.load(std::memory_order_relaxed);
-  while (!all.compare_exchange_weak(r->next, r, std::memory_order_acq_rel)) {}
+  while (!all.compare_exchange_weak(r->next, r, std::memory_order_acq_rel)) {
+  }
   return r;
 }
 

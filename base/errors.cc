@@ -11,38 +11,22 @@ std::string describe(const std::string& op, const std::string& message, SourceLo
 
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
-    case ErrorCode::InvalidArgument:
-      return "InvalidArgument";
-    case ErrorCode::ShapeMismatch:
-      return "ShapeMismatch";
-    case ErrorCode::DTypeMismatch:
-      return "DTypeMismatch";
-    case ErrorCode::DeviceMismatch:
-      return "DeviceMismatch";
-    case ErrorCode::IndexOutOfRange:
-      return "IndexOutOfRange";
-    case ErrorCode::StorageFreed:
-      return "StorageFreed";
-    case ErrorCode::AliasConflict:
-      return "AliasConflict";
-    case ErrorCode::FileFormat:
-      return "FileFormat";
-    case ErrorCode::Io:
-      return "Io";
-    case ErrorCode::OutOfMemory:
-      return "OutOfMemory";
-    case ErrorCode::DeviceUnavailable:
-      return "DeviceUnavailable";
-    case ErrorCode::DeviceFailed:
-      return "DeviceFailed";
-    case ErrorCode::NotTraceable:
-      return "NotTraceable";
-    case ErrorCode::Sealed:
-      return "Sealed";
-    case ErrorCode::CheckFailed:
-      return "CheckFailed";
-    case ErrorCode::Internal:
-      return "Internal";
+    case ErrorCode::InvalidArgument: return "InvalidArgument";
+    case ErrorCode::ShapeMismatch: return "ShapeMismatch";
+    case ErrorCode::DTypeMismatch: return "DTypeMismatch";
+    case ErrorCode::DeviceMismatch: return "DeviceMismatch";
+    case ErrorCode::IndexOutOfRange: return "IndexOutOfRange";
+    case ErrorCode::StorageFreed: return "StorageFreed";
+    case ErrorCode::AliasConflict: return "AliasConflict";
+    case ErrorCode::FileFormat: return "FileFormat";
+    case ErrorCode::Io: return "Io";
+    case ErrorCode::OutOfMemory: return "OutOfMemory";
+    case ErrorCode::DeviceUnavailable: return "DeviceUnavailable";
+    case ErrorCode::DeviceFailed: return "DeviceFailed";
+    case ErrorCode::NotTraceable: return "NotTraceable";
+    case ErrorCode::Sealed: return "Sealed";
+    case ErrorCode::CheckFailed: return "CheckFailed";
+    case ErrorCode::Internal: return "Internal";
   }
   return "Unknown";
 }

@@ -1,8 +1,8 @@
 #include "base/files.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,13 +19,18 @@ constexpr std::string_view kPartPrefix = ".reprise-", kPartSuffix = ".part";
 std::string text_of(int error) { return std::strerror(error); }
 
 const char* kind_of(mode_t m) {
-  return S_ISFIFO(m) ? "a FIFO" : S_ISDIR(m) ? "a folder" : S_ISSOCK(m) ? "a socket" : S_ISCHR(m) || S_ISBLK(m) ? "a device" : "of another kind";
+  return S_ISFIFO(m)                ? "a FIFO"
+         : S_ISDIR(m)               ? "a folder"
+         : S_ISSOCK(m)              ? "a socket"
+         : S_ISCHR(m) || S_ISBLK(m) ? "a device"
+                                    : "of another kind";
 }
 
 bool trusted_owner(uid_t u) { return u == 0 || u == geteuid(); }
 bool only_owner_writes(mode_t m) { return (m & (S_IWGRP | S_IWOTH)) == 0; }
 
-/// Asked before opening, since opening alone can do something to a device, and again of what was opened, since names change hands.
+/// Asked before opening, since opening alone can do something to a device, and again of what was opened, since names
+/// change hands.
 bool is_regular(const struct stat& st, std::string& why) {
   if (S_ISREG(st.st_mode)) return true;
   why = std::string("it is ") + kind_of(st.st_mode) + ", not a regular file";
@@ -87,7 +92,10 @@ bool read_at(const File& f, std::int64_t offset, void* to, std::int64_t bytes, s
     ssize_t n = pread(f.fd(), p, static_cast<std::size_t>(bytes), offset);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return why = text_of(errno), false;
-    if (n == 0) return why = "the file ends at byte " + std::to_string(offset) + ", " + std::to_string(bytes) + " bytes too early", false;
+    if (n == 0)
+      return why =
+                 "the file ends at byte " + std::to_string(offset) + ", " + std::to_string(bytes) + " bytes too early",
+             false;
     p += n, offset += n, bytes -= n;
   }
   return true;
@@ -137,7 +145,8 @@ NewFile::NewFile(int folder, std::string path, mode_t mode) : folder_(folder), p
     if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
       timespec now{};
       clock_gettime(CLOCK_MONOTONIC, &now);
-      random = static_cast<std::uint64_t>(now.tv_nsec) * 0x9e3779b97f4a7c15ull ^ static_cast<std::uint64_t>(getpid());  // O_EXCL is what keeps it safe
+      // O_EXCL is what keeps it safe
+      random = static_cast<std::uint64_t>(now.tv_nsec) * 0x9e3779b97f4a7c15ull ^ static_cast<std::uint64_t>(getpid());
     }
     char digits[17];
     std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random));
@@ -185,11 +194,13 @@ PrivateFolder PrivateFolder::open(const std::string& given, bool create, std::st
   unsafe = false;
   std::string path = given;
   while (path.size() > 1 && path.back() == '/') path.pop_back();  // with it a link would be followed unseen
-  if (path.empty() || path.find('\0') != std::string::npos) return why = "the name is empty or holds a zero byte", std::move(in);
+  if (path.empty() || path.find('\0') != std::string::npos)
+    return why = "the name is empty or holds a zero byte", std::move(in);
   if (create)
     for (std::size_t at = 0; at != std::string::npos;) {
       at = path.find('/', at + 1);
-      mkdir(path.substr(0, at).c_str(), at == std::string::npos ? 0700 : 0777);  // one that cannot be made is missed below
+      // one that cannot be made is missed below
+      mkdir(path.substr(0, at).c_str(), at == std::string::npos ? 0700 : 0777);
     }
   struct stat st {};
   if (lstat(path.c_str(), &st) == 0 && S_ISLNK(st.st_mode) && !trusted_owner(st.st_uid)) {
@@ -200,22 +211,25 @@ PrivateFolder PrivateFolder::open(const std::string& given, bool create, std::st
   if (!f || fstat(f.fd(), &st) != 0) return why = text_of(errno), std::move(in);
   unsafe = !trusted_owner(st.st_uid) || !only_owner_writes(st.st_mode);
   if (unsafe)
-    why = !trusted_owner(st.st_uid) ? "it belongs to user " + std::to_string(st.st_uid) : std::string("others than its owner can write into it");
-  else
-    in.folder_ = std::move(f);
+    why = !trusted_owner(st.st_uid) ? "it belongs to user " + std::to_string(st.st_uid)
+                                    : std::string("others than its owner can write into it");
+  else in.folder_ = std::move(f);
   return in;
 }
 
 std::optional<std::string> PrivateFolder::read(const std::string& name, std::int64_t limit) const {
   File f(openat(fd(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat st {};
-  if (!f || fstat(f.fd(), &st) != 0 || !S_ISREG(st.st_mode) || !trusted_owner(st.st_uid) || !only_owner_writes(st.st_mode) || st.st_size > limit)
+  if (!f || fstat(f.fd(), &st) != 0 || !S_ISREG(st.st_mode) || !trusted_owner(st.st_uid) ||
+      !only_owner_writes(st.st_mode) || st.st_size > limit)
     return std::nullopt;
   std::string text(static_cast<std::size_t>(st.st_size), '\0'), why;
   if (!read_at(f, 0, text.data(), static_cast<std::int64_t>(text.size()), why)) return std::nullopt;
   return text;
 }
 
-void PrivateFolder::touch(const std::string& name) const { utimensat(fd(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW); }
+void PrivateFolder::touch(const std::string& name) const {
+  utimensat(fd(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
 
 }  // namespace reprise::files

@@ -33,11 +33,13 @@ class FloatState {
 #if defined(__x86_64__)
   FloatState() noexcept : sse_(sse()), x87_(x87()) {
     const bool same = (sse_ & ~kFlags) == kSse && ((x87_ ^ kX87) & kX87Compared) == 0;
-    if (!same) [[unlikely]] x87_ = set(kSse | (sse_ & kFlags), kX87, x87_);
+    if (!same) [[unlikely]]
+      x87_ = set(kSse | (sse_ & kFlags), kX87, x87_);
   }
   ~FloatState() {
     if (sse() != sse_) __asm__ volatile("ldmxcsr %0" ::"m"(sse_) : "memory");
-    if (x87() != (x87_ & 0xffff)) [[unlikely]] set(sse_, x87_, 0);
+    if (x87() != (x87_ & 0xffff)) [[unlikely]]
+      set(sse_, x87_, 0);
   }
 
  private:
@@ -60,10 +62,12 @@ class FloatState {
   std::uint32_t x87_;
 #elif defined(__aarch64__)
   FloatState() noexcept : control_(control()), flags_(flags()) {
-    if (control_ & kControl) [[unlikely]] set(control_ & ~kControl, flags_);
+    if (control_ & kControl) [[unlikely]]
+      set(control_ & ~kControl, flags_);
   }
   ~FloatState() {
-    if (control() != control_ || flags() != flags_) [[unlikely]] set(control_, flags_);
+    if (control() != control_ || flags() != flags_) [[unlikely]]
+      set(control_, flags_);
   }
 
  private:

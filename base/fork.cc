@@ -14,12 +14,15 @@ namespace reprise {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4);
 
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::chrono::milliseconds at_most) noexcept {
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                std::chrono::milliseconds at_most) noexcept {
   timespec t{};
   t.tv_sec = at_most.count() / 1000, t.tv_nsec = at_most.count() % 1000 * 1'000'000;
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &t, nullptr, 0);
 }
-void futex_wake(const std::atomic<std::uint32_t>& word) noexcept { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0); }
+void futex_wake(const std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
 
 namespace {
 constinit std::atomic<ForkMutex*> mutexes{nullptr};
@@ -65,20 +68,23 @@ struct ForkHandlers {
 };
 
 namespace {
-[[maybe_unused]] const int registered = pthread_atfork(ForkHandlers::prepare, ForkHandlers::parent, ForkHandlers::child);
+[[maybe_unused]] const int registered =
+    pthread_atfork(ForkHandlers::prepare, ForkHandlers::parent, ForkHandlers::child);
 }
 
 void ForkMutex::enlist() {
   if (known_.exchange(true)) return;
   next_ = mutexes.load(std::memory_order_relaxed);
-  while (!mutexes.compare_exchange_weak(next_, this, std::memory_order_acq_rel)) {}
+  while (!mutexes.compare_exchange_weak(next_, this, std::memory_order_acq_rel)) {
+  }
 }
 
 std::uint32_t fork_generation() noexcept { return generation.load(std::memory_order_relaxed); }
 
 InForkedChild::InForkedChild(void (*f)()) : run(f) {
   next = children.load(std::memory_order_relaxed);
-  while (!children.compare_exchange_weak(next, this, std::memory_order_acq_rel)) {}
+  while (!children.compare_exchange_weak(next, this, std::memory_order_acq_rel)) {
+  }
 }
 
 }  // namespace reprise

@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <mutex>
 
-/// A child of fork() has one thread, and a copy of what all threads held. So a fork waits until no other thread of the process
-/// is working (base/epochs.h), and until it has every ForkMutex itself: in the child everything is whole and nothing is locked.
+/// A child of fork() has one thread, and a copy of what all threads held. So a fork waits until no other thread of the
+/// process is working (base/epochs.h), and until it has every ForkMutex itself: in the child everything is whole and
+/// nothing is locked.
 namespace reprise {
 
 /// A mutex of the process as a whole: never destroyed, and free in a child.
@@ -13,7 +14,8 @@ class ForkMutex {
   constexpr ForkMutex() = default;
   ForkMutex(const ForkMutex&) = delete;
   void lock() {
-    if (!known_.load(std::memory_order_relaxed)) [[unlikely]] enlist();
+    if (!known_.load(std::memory_order_relaxed)) [[unlikely]]
+      enlist();
     mu_.lock();
   }
   bool try_lock() { return mu_.try_lock(); }
@@ -27,8 +29,8 @@ class ForkMutex {
   ForkMutex* next_ = nullptr;
 };
 
-/// How many forks there are between this process and the one that was begun anew. What is marked with another number was done
-/// by threads that are not there.
+/// How many forks there are between this process and the one that was begun anew. What is marked with another number
+/// was done by threads that are not there.
 std::uint32_t fork_generation() noexcept;
 
 /// Runs in every child, while nothing is locked. Of namespace scope, or of a function that runs once.

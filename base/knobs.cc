@@ -59,8 +59,8 @@ std::string not_of_cpu(std::string_view text) {
   using Names = std::vector<std::string_view>;
   static const auto& levels = *new Names{"x86-64-v2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "amx"};
   static const auto& features =
-      *new Names{"avx2",        "f16c",        "avx-vnni",    "avx512",   "avx512-vbmi", "avx512-vnni",
-                 "avx512-bf16", "avx512-fp16", "amx-bf16",    "amx-int8", "amx"};
+      *new Names{"avx2",        "f16c",        "avx-vnni", "avx512",   "avx512-vbmi", "avx512-vnni",
+                 "avx512-bf16", "avx512-fp16", "amx-bf16", "amx-int8", "amx"};
   int named = 0;
   std::string wrong;
   for_each_listed(text, [&](std::string_view given) {
@@ -114,7 +114,8 @@ std::string parse(std::string_view text, const Range& range, std::int64_t& out) 
 
 /// A variable that is set to nothing is as good as not set: scripts write VARIABLE= for that.
 template <class T>
-void set_knob(std::string_view text, T& out, std::string_view knob, const std::string& variable, std::vector<std::string>* problems) {
+void set_knob(std::string_view text, T& out, std::string_view knob, const std::string& variable,
+              std::vector<std::string>* problems) {
   if (text.empty()) return;
   const std::string wrong = parse(text, range_of(knob), out);
   if (!wrong.empty() && problems) problems->push_back(variable + "=" + shown(text) + " is " + wrong + "; ignored");
@@ -124,7 +125,8 @@ void set_knob(std::string_view text, T& out, std::string_view knob, const std::s
 
 Knobs knobs_from_environment(std::vector<std::string>* problems) {
   Knobs k;
-  if (getauxval(AT_SECURE) != 0) return k;  // a program with more rights than its caller: settings name files and libraries
+  // a program with more rights than its caller: settings name files and libraries
+  if (getauxval(AT_SECURE) != 0) return k;
   std::vector<std::string> known;
 #define REPRISE_KNOB(name, type, def, code, help) known.push_back(variable_of(#name));
 #include "base/knobs.def"
@@ -144,7 +146,8 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
 #include "base/knobs.def"
 #undef REPRISE_KNOB
     if (!found && problems) {
-      problems->push_back("unknown variable " + shown(variable) + "; did you mean " + nearest_name(variable, names) + "?");
+      problems->push_back("unknown variable " + shown(variable) + "; did you mean " + nearest_name(variable, names) +
+                          "?");
       unknown = problems->size();
     }
   }
@@ -153,7 +156,8 @@ Knobs knobs_from_environment(std::vector<std::string>* problems) {
 }
 
 Knobs& knobs() {
-  // Never destroyed, as nothing that an operator needs: destructors of static objects may use tensors. (base/log.cc reports the problems.)
+  // Never destroyed, as nothing that an operator needs: destructors of static objects may use tensors. (base/log.cc
+  // reports the problems.)
   static Knobs& k = *new Knobs(knobs_from_environment(nullptr));
   return k;
 }

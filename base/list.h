@@ -3,7 +3,8 @@
 
 namespace reprise {
 
-/// f(name) for each part of a comma-separated list, as it stands there: spaces are parts of names, and nothing between two commas is an empty one. Behind the last comma none begins.
+/// f(name) for each part of a comma-separated list, as it stands there: spaces are parts of names, and nothing between
+/// two commas is an empty one. Behind the last comma none begins.
 template <class F>
 void for_each_listed(std::string_view list, F&& f) {
   while (!list.empty()) {

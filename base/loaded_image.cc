@@ -53,10 +53,11 @@ int identify(dl_phdr_info* object, std::size_t, void* out) {
       at += sizeof note + name + text;
     }
   }
-  // The linker's own word is of the contents, so that a cache of kernels may be carried along with a copy; without one it is the file that counts.
-  // The program itself has no name here, and its first argument need not be one.
+  // The linker's own word is of the contents, so that a cache of kernels may be carried along with a copy; without one
+  // it is the file that counts. The program itself has no name here, and its first argument need not be one.
   struct stat file {};
-  if (s.str().empty() && stat(object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe", &file) == 0)
+  if (s.str().empty() &&
+      stat(object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe", &file) == 0)
     s << file.st_size << ' ' << file.st_mtim.tv_sec << ' ' << file.st_mtim.tv_nsec;
   found.identity = s.str();
   image = std::move(found);

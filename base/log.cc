@@ -27,7 +27,7 @@ constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel
 
 namespace {
 
-constexpr std::string_view kNames[kChannelCount] = {"trace",      "guards", "recompiles", "graph",   "passes",  "fusion",
+constexpr std::string_view kNames[kChannelCount] = {"trace",      "guards", "recompiles", "graph",   "passes", "fusion",
                                                     "recordings", "memory", "epilogue",   "compile", "warning"};
 constexpr std::uint32_t kAll = (1u << kChannelCount) - 1;
 constexpr std::uint32_t bit(Channel c) { return 1u << static_cast<int>(c); }
@@ -53,7 +53,9 @@ struct Sinks {
   std::set<std::string, std::less<>> names_warned_of;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  void publish_mask() { detail::enabled_mask.store(file || test_sink ? kAll : text_mask | callback_mask, std::memory_order_relaxed); }
+  void publish_mask() {
+    detail::enabled_mask.store(file || test_sink ? kAll : text_mask | callback_mask, std::memory_order_relaxed);
+  }
 };
 // Never destroyed: static destructors of other files may still log.
 Sinks& sinks() {
@@ -86,7 +88,8 @@ std::uint32_t parse_channels(std::string_view list, F&& unknown) {
       } else {
         std::vector<std::string_view> names(kNames, kNames + kChannelCount);
         names.insert(names.end(), {"all", "off"});
-        unknown(name, "unknown channel '" + shown(name) + "'; did you mean '" + nearest_name(name, names) + "'? There are: " + listed(names));
+        unknown(name, "unknown channel '" + shown(name) + "'; did you mean '" + nearest_name(name, names) +
+                          "'? There are: " + listed(names));
       }
     }
   });
@@ -105,7 +108,8 @@ std::string schema() {
   auto only = [](std::string_view value) { return json{{"const", value}}; };
   json events = json::array();
   for (const EventRow& row : kEvents) {
-    json properties = {{"event", only(row.name)}, {"channel", only(channel_name(row.channel))}}, required = json::array();
+    json properties = {{"event", only(row.name)}, {"channel", only(channel_name(row.channel))}},
+         required = json::array();
     std::istringstream fields{std::string(row.fields)};
     for (std::string field; fields >> field;) {
       const std::size_t colon = field.find(':');
@@ -115,13 +119,15 @@ std::string schema() {
     events.push_back({{"description", row.when}, {"properties", properties}, {"required", required}});
   }
   const json text = {{"type", "string"}};
-  return json{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-              {"title", "A line of REPRISE_LOG_FILE"},
-              {"type", "object"},
-              {"properties", {{"t_us", {{"type", "integer"}}}, {"channel", text}, {"event", text}, {"function", text}, {"text", text}}},
-              {"required", {"t_us", "channel", "event", "function", "text"}},
-              {"oneOf", events},
-              {"unevaluatedProperties", false}}
+  return json{
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "A line of REPRISE_LOG_FILE"},
+      {"type", "object"},
+      {"properties",
+       {{"t_us", {{"type", "integer"}}}, {"channel", text}, {"event", text}, {"function", text}, {"text", text}}},
+      {"required", {"t_us", "channel", "event", "function", "text"}},
+      {"oneOf", events},
+      {"unevaluatedProperties", false}}
       .dump(2);
 }
 
@@ -177,19 +183,19 @@ void configure(std::string_view channels, const std::string& file_path) {
     Sinks& s = sinks();
     std::lock_guard lock(s.mu);
     s.text_mask = parse_channels(channels, [&](std::string_view name, std::string problem) {
-      if (s.names_warned_of.insert(std::string(name)).second) problems.push_back("REPRISE_LOG: " + problem);  // once a process
+      // once a process
+      if (s.names_warned_of.insert(std::string(name)).second) problems.push_back("REPRISE_LOG: " + problem);
     });
     if (s.file) std::fclose(s.file);
     s.file = nullptr;
     if (!file_path.empty()) {
       std::string why, path = file_path;
       files::File opened = files::open_alone(path, why);
-      if (opened && path != file_path) problems.push_back("REPRISE_LOG_FILE: another process writes '" + file_path + "', this one '" + path + "'");
+      if (opened && path != file_path)
+        problems.push_back("REPRISE_LOG_FILE: another process writes '" + file_path + "', this one '" + path + "'");
       s.file = opened ? fdopen(opened.fd(), "w") : nullptr;
-      if (s.file)
-        opened.release();
-      else
-        problems.push_back("REPRISE_LOG_FILE: cannot write '" + file_path + "': " + why);
+      if (s.file) opened.release();
+      else problems.push_back("REPRISE_LOG_FILE: cannot write '" + file_path + "': " + why);
     }
     s.publish_mask();
   }
@@ -204,7 +210,8 @@ void configure_from_environment() {
 }
 
 void require_channels(std::string_view list, const char* op) {
-  parse_channels(list, [op](std::string_view, const std::string& problem) { fail(ErrorCode::InvalidArgument, op, {}, problem); });
+  parse_channels(
+      list, [op](std::string_view, const std::string& problem) { fail(ErrorCode::InvalidArgument, op, {}, problem); });
 }
 
 void set_callback(std::function<void(const LogEvent&)> callback, std::string_view channels) {

@@ -13,11 +13,25 @@ struct LogEvent;
 namespace reprise::log {
 
 /// Channels of REPRISE_LOG=trace,guards,... (docs/logs.md). `always`: warnings, printed whenever logging is not off.
-enum class Channel : std::uint8_t { Trace, Guards, Recompiles, Graph, Passes, Fusion, Recordings, Memory, Epilogue, Compile, Warning };
+enum class Channel : std::uint8_t {
+  Trace,
+  Guards,
+  Recompiles,
+  Graph,
+  Passes,
+  Fusion,
+  Recordings,
+  Memory,
+  Epilogue,
+  Compile,
+  Warning
+};
 inline constexpr int kChannelCount = 11;
 std::string_view channel_name(Channel);
 
-namespace detail { extern std::atomic<std::uint32_t> enabled_mask; }  // bit per channel; text or file sink wants it
+namespace detail {
+extern std::atomic<std::uint32_t> enabled_mask;
+}  // namespace detail
 /// One relaxed load: cheap enough for warm paths. Guards every construction of an event.
 inline bool on(Channel c) { return (detail::enabled_mask.load(std::memory_order_relaxed) >> static_cast<int>(c)) & 1; }
 

@@ -3,7 +3,8 @@
 
 namespace reprise::log {
 
-/// Throws InvalidArgument, in the name of `op`, for a list that names what is no channel: with the nearest, and those that there are.
+/// Throws InvalidArgument, in the name of `op`, for a list that names what is no channel: with the nearest, and those
+/// that there are.
 void require_channels(std::string_view list, const char* op);
 
 }  // namespace reprise::log

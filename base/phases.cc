@@ -10,7 +10,9 @@ constinit thread_local InPhase* t_phase = nullptr;
 
 std::string_view phase_name(Phase p) { return kNames[static_cast<int>(p)]; }
 
-PhaseClock::PhaseClock(PhaseTimes& times) : times_before_(t_times), phase_before_(t_phase) { t_times = &times, t_phase = nullptr; }
+PhaseClock::PhaseClock(PhaseTimes& times) : times_before_(t_times), phase_before_(t_phase) {
+  t_times = &times, t_phase = nullptr;
+}
 PhaseClock::~PhaseClock() { t_times = times_before_, t_phase = phase_before_; }
 
 InPhase::InPhase(Phase phase, std::string_view what) : phase_(phase), begin_(timeline::now()), around_(t_phase) {

@@ -13,9 +13,9 @@ enum class Phase : std::uint8_t {
   Trace,          ///< the user's function runs once, and what it does is written down
   Functionalize,  ///< writes and views become values
   Passes,
-  Lower,          ///< launches, placement, expressions of sizes, guards
-  MachineCode,    ///< LLVM
-  Load,           ///< code from the disk, and code into the process
+  Lower,        ///< launches, placement, expressions of sizes, guards
+  MachineCode,  ///< LLVM
+  Load,         ///< code from the disk, and code into the process
 };
 inline constexpr int kPhases = 6;
 std::string_view phase_name(Phase);
@@ -26,7 +26,8 @@ struct PhaseTimes {
   std::int64_t us(Phase p) const { return ns[static_cast<std::size_t>(p)] / 1000; }
 };
 
-/// While it lives, this thread's phases are counted there. A thread that goes on with another one's compilation has its own on the same times.
+/// While it lives, this thread's phases are counted there. A thread that goes on with another one's compilation has its
+/// own on the same times.
 class PhaseClock {
  public:
   explicit PhaseClock(PhaseTimes&);
@@ -50,9 +51,9 @@ class InPhase {
  private:
   const Phase phase_;
   const timeline::Time begin_;
-  std::int64_t inside_ = 0;        // nanoseconds of phases inside this one
+  std::int64_t inside_ = 0;  // nanoseconds of phases inside this one
   InPhase* const around_;
-  std::string what_;               // where the timeline is on
+  std::string what_;  // where the timeline is on
 };
 
 }  // namespace reprise

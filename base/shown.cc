@@ -8,14 +8,20 @@ namespace {
 /// Bytes of the UTF-8 character that begins there; 0: none does.
 std::size_t character(std::string_view s) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-  const std::size_t n = at(0) < 0x80 ? 1 : at(0) < 0xc2 ? 0 : at(0) < 0xe0 ? 2 : at(0) < 0xf0 ? 3 : at(0) < 0xf5 ? 4 : 0;
+  const std::size_t n = at(0) < 0x80   ? 1
+                        : at(0) < 0xc2 ? 0
+                        : at(0) < 0xe0 ? 2
+                        : at(0) < 0xf0 ? 3
+                        : at(0) < 0xf5 ? 4
+                                       : 0;
   if (n == 0 || n > s.size()) return 0;
   std::uint32_t code = n == 1 ? at(0) : at(0) & (0x7fu >> n);
   for (std::size_t i = 1; i < n; ++i) {
     if ((at(i) & 0xc0) != 0x80) return 0;
     code = code << 6 | (at(i) & 0x3fu);
   }
-  const bool overlong = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000), nothing = code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
+  const bool overlong = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000),
+             nothing = code > 0x10ffff || (code >= 0xd800 && code < 0xe000);
   return overlong || nothing ? 0 : n;
 }
 
@@ -37,7 +43,8 @@ std::string escaped(std::string_view text, std::size_t at_most, bool lines) {
     if (layout || (n > 0 && !is_control(text.substr(0, n)))) {
       out += text.substr(0, n);
     } else {
-      for (char c : text.substr(0, n > 0 ? n : 1)) (out += "\\x") += {kDigits[static_cast<unsigned char>(c) >> 4], kDigits[c & 15]};
+      for (char c : text.substr(0, n > 0 ? n : 1))
+        (out += "\\x") += {kDigits[static_cast<unsigned char>(c) >> 4], kDigits[c & 15]};
     }
     text.remove_prefix(n > 0 ? n : 1);
   }

@@ -61,7 +61,8 @@ void with_stack(std::size_t bytes, const std::function<void()>& f) {
   Job job{f, nullptr};
   int why = pthread_attr_init(&attributes);
   if (why == 0) {
-    if ((why = pthread_attr_setstacksize(&attributes, kEnough)) == 0) why = pthread_create(&thread, &attributes, run_job, &job);
+    if ((why = pthread_attr_setstacksize(&attributes, kEnough)) == 0)
+      why = pthread_create(&thread, &attributes, run_job, &job);
     pthread_attr_destroy(&attributes);
   }
   if (why != 0 && !here_own) return f();  // it may be large enough

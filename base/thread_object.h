@@ -3,9 +3,9 @@
 
 namespace reprise {
 
-/// This thread's own T (one for each Tag), made when first asked for and destroyed with the thread. Unlike a thread_local variable it
-/// is also there in destructors of static objects, which run after those of the main thread's variables: a new one is made
-/// then, and never destroyed.
+/// This thread's own T (one for each Tag), made when first asked for and destroyed with the thread. Unlike a
+/// thread_local variable it is also there in destructors of static objects, which run after those of the main thread's
+/// variables: a new one is made then, and never destroyed.
 template <class T, class Tag = T>
 T& thread_object();
 

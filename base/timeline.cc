@@ -29,7 +29,7 @@ namespace timeline {
 namespace detail {
 constinit std::atomic<bool> enabled{false};
 constinit std::atomic<std::uint64_t> timed_calls{63};
-}
+}  // namespace detail
 
 namespace {
 
@@ -65,7 +65,9 @@ void add_number(std::string& to, std::int64_t n) {
 /// Nanoseconds as the format's microseconds.
 void add_time(std::string& to, Time ns) {
   char digits[32];
-  to.append(digits, static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld.%03d", static_cast<long long>(ns / 1000), static_cast<int>(ns % 1000))));
+  to.append(digits,
+            static_cast<std::size_t>(std::snprintf(digits, sizeof digits, "%lld.%03d",
+                                                   static_cast<long long>(ns / 1000), static_cast<int>(ns % 1000))));
 }
 void add_args(std::string& to, Args args) {
   to += ",\"args\":{";
@@ -111,9 +113,7 @@ std::string thread_name() {
   pthread_getname_np(pthread_self(), name, sizeof name);
   return (*name ? std::string(name) : std::string("thread")) + " " + std::to_string(gettid());
 }
-std::string process_name() {
-  return std::string(program_invocation_short_name) + " " + std::to_string(getpid());
-}
+std::string process_name() { return std::string(program_invocation_short_name) + " " + std::to_string(getpid()); }
 
 class Writer {
  public:
@@ -206,7 +206,8 @@ class Writer {
     std::string last;
     begin_event(last, 'I', "timeline", "the timeline ends here: REPRISE_TRACE_BYTES are written", now());
     add_locked(last + ",\"s\":\"g\"}");
-    problem = "REPRISE_TRACE: '" + path_ + "' has " + std::to_string(most_) + " bytes (REPRISE_TRACE_BYTES) and ends here";
+    problem =
+        "REPRISE_TRACE: '" + path_ + "' has " + std::to_string(most_) + " bytes (REPRISE_TRACE_BYTES) and ends here";
     end_locked();
   }
   void end_locked() {
@@ -220,12 +221,12 @@ class Writer {
   }
 
   ForkMutex mu_;
-  files::File file_;                // guarded by mu_, as everything below
+  files::File file_;  // guarded by mu_, as everything below
   std::string path_, buffer_;
   std::int64_t most_ = 0, written_ = 0;
   Time flushed_ = 0;
-  std::uint64_t serial_ = 0;        // of the file
-  bool in_child_ = false;           // of a fork, which has written nothing yet
+  std::uint64_t serial_ = 0;  // of the file
+  bool in_child_ = false;     // of a fork, which has written nothing yet
 };
 
 Line& line() { return thread_object<Line>(); }
@@ -239,9 +240,14 @@ Line& line() { return thread_object<Line>(); }
 
 }  // namespace
 
-Time now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+Time now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
-void slice(std::string_view category, std::string_view name, Time begin, Args args) { slice(category, name, begin, now(), args); }
+void slice(std::string_view category, std::string_view name, Time begin, Args args) {
+  slice(category, name, begin, now(), args);
+}
 
 void slice(std::string_view category, std::string_view name, Time begin, Time end, Args args) {
   if (!on()) return;

@@ -6,10 +6,11 @@
 #include <string_view>
 #include <variant>
 
-/// REPRISE_TRACE=x.json: what threads did, and when, as trace events that Perfetto and chrome://tracing show (docs/logs.md, "A timeline").
+/// REPRISE_TRACE=x.json: what threads did, and when, as trace events that Perfetto and chrome://tracing show
+/// (docs/logs.md, "A timeline").
 ///
-/// The file is one JSON array that grows at its end, so what a killed process leaves is whole but for its last line and the closing
-/// bracket. Off, it costs whoever asks `on()` one load and a branch. Threads: any.
+/// The file is one JSON array that grows at its end, so what a killed process leaves is whole but for its last line and
+/// the closing bracket. Off, it costs whoever asks `on()` one load and a branch. Threads: any.
 namespace reprise::timeline {
 
 namespace detail {
@@ -18,8 +19,8 @@ extern std::atomic<std::uint64_t> timed_calls;
 }  // namespace detail
 inline bool on() { return detail::enabled.load(std::memory_order_relaxed); }
 
-/// Of calls of compiled functions every 64th is timed in any case: those whose number has all of these bits. While the timeline is on it is 0, so that
-/// whoever asks asks once for both.
+/// Of calls of compiled functions every 64th is timed in any case: those whose number has all of these bits. While the
+/// timeline is on it is 0, so that whoever asks asks once for both.
 inline std::uint64_t timed_calls() { return detail::timed_calls.load(std::memory_order_relaxed); }
 
 using Time = std::int64_t;  ///< nanoseconds of a clock that all processes of the machine share
@@ -43,10 +44,12 @@ void counter(std::string_view name, Args values);
 class Slice {
  public:
   Slice(const char* category, std::string_view name) {
-    if (on()) [[unlikely]] begin_ = now(), category_ = category, name_ = name;
+    if (on()) [[unlikely]]
+      begin_ = now(), category_ = category, name_ = name;
   }
   ~Slice() {
-    if (begin_) [[unlikely]] slice(category_, name_, begin_);
+    if (begin_) [[unlikely]]
+      slice(category_, name_, begin_);
   }
   Slice(const Slice&) = delete;
   Slice& operator=(const Slice&) = delete;
@@ -57,8 +60,9 @@ class Slice {
   std::string name_;
 };
 
-/// Begins a file of at most so many bytes; "" ends the one that is written. As with logs, a file that another process writes is left
-/// alone, and `path.<number of the process>` is written in its place; so is what a forked child does. A file that cannot be written is a warning.
+/// Begins a file of at most so many bytes; "" ends the one that is written. As with logs, a file that another process
+/// writes is left alone, and `path.<number of the process>` is written in its place; so is what a forked child does. A
+/// file that cannot be written is a warning.
 void configure(const std::string& path, std::int64_t max_bytes);
 
 }  // namespace reprise::timeline

@@ -1,7 +1,8 @@
 #pragma once
 #include <atomic>
 
-/// Does anybody want to know of each launch: the timeline, or a profile? Whoever runs launches asks with one load for all of them.
+/// Does anybody want to know of each launch: the timeline, or a profile? Whoever runs launches asks with one load for
+/// all of them.
 namespace reprise::watchers {
 
 namespace detail {

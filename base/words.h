@@ -8,7 +8,8 @@ namespace reprise {
 /// Of so few words a call of memcmp() would be most of the time that they take to compare.
 constexpr std::size_t kFewWords = 16;
 
-/// Are `n` words, few, the same? Each is loaded by itself: what was stored word by word a moment ago is not there yet for wider loads.
+/// Are `n` words, few, the same? Each is loaded by itself: what was stored word by word a moment ago is not there yet
+/// for wider loads.
 template <class Word>
 [[gnu::always_inline]] inline bool few_words_same(const Word* a, const Word* b, std::size_t n) {
   static_assert(sizeof(Word) == 8);

@@ -37,10 +37,12 @@ void Dispatch(benchmark::State& state) {
 BENCHMARK(Dispatch)->Arg(1)->Arg(8)->Arg(32);
 
 void NewSize(benchmark::State& state) {
-  auto f = compile([](Tensor x, Tensor w) {
-    for (int i = 0; i < 20; ++i) x = relu(mm(x, w));
-    return x;
-  }, {.name = "new_size", .recordings_max = 4});
+  auto f = compile(
+      [](Tensor x, Tensor w) {
+        for (int i = 0; i < 20; ++i) x = relu(mm(x, w));
+        return x;
+      },
+      {.name = "new_size", .recordings_max = 4});
   Tensor w = zeros({8, 8});
   std::int64_t n = 2;
   f(ones({n, 8}), w);

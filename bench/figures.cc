@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--child")) return fig::child();
     if (!std::strcmp(argv[i], "--child-encoder") && i + 1 < argc) return fig::encoder_child(std::atoi(argv[i + 1]));
-    if (!std::strcmp(argv[i], "--growth") && i + 2 < argc) return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
+    if (!std::strcmp(argv[i], "--growth") && i + 2 < argc)
+      return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
     if (!std::strcmp(argv[i], "--since") && i + 2 < argc) {
       try {
         return fig::since(argv[i + 1], argv[i + 2]);
@@ -37,13 +38,21 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--json")) json = true;
     else if (!std::strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
     else {
-      std::fprintf(stderr, "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels quantize scaled matmul conv model training recordings growth process)\n");
+      std::fprintf(stderr,
+                   "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels quantize scaled matmul "
+                   "conv model training recordings growth process)\n");
       return 2;
     }
   }
-  struct Group { const char* name; std::vector<fig::Figure> (*run)(); };
-  const Group groups[] = {{"dispatch", fig::dispatch_figures}, {"call", fig::call_figures}, {"kernels", fig::kernel_figures},
-                          {"quantize", fig::quantize_figures}, {"scaled", fig::scaled_figures}, {"matmul", fig::matmul_figures}, {"conv", fig::conv_figures}, {"model", fig::model_figures}, {"training", fig::training_figures}, {"recordings", fig::recording_figures}};
+  struct Group {
+    const char* name;
+    std::vector<fig::Figure> (*run)();
+  };
+  const Group groups[] = {{"dispatch", fig::dispatch_figures}, {"call", fig::call_figures},
+                          {"kernels", fig::kernel_figures},    {"quantize", fig::quantize_figures},
+                          {"scaled", fig::scaled_figures},     {"matmul", fig::matmul_figures},
+                          {"conv", fig::conv_figures},         {"model", fig::model_figures},
+                          {"training", fig::training_figures}, {"recordings", fig::recording_figures}};
   std::vector<fig::Figure> all;
   try {
     for (const Group& g : groups) {
@@ -67,7 +76,10 @@ int main(int argc, char** argv) {
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const fig::Figure& f : all) {
-      nlohmann::json o{{"name", f.name}, {"unit", f.unit}, {"target", f.target}, {"better", f.better == fig::Figure::Better::Lower ? "lower" : "higher"}, {"verdict", f.verdict()}, {"note", f.note}};
+      nlohmann::json o{
+          {"name", f.name},         {"unit", f.unit},
+          {"target", f.target},     {"better", f.better == fig::Figure::Better::Lower ? "lower" : "higher"},
+          {"verdict", f.verdict()}, {"note", f.note}};
       if (f.measurable) o["measured"] = f.measured;
       else o["measured"] = nullptr;
       list.push_back(std::move(o));
@@ -78,8 +90,8 @@ int main(int argc, char** argv) {
   std::printf("%-58s %12s %12s  %s\n", "figure", "measured", "target", "verdict");
   for (const fig::Figure& f : all) {
     std::string want = (f.better == fig::Figure::Better::Lower ? "<= " : ">= ") + number(f.target);
-    std::printf("%-58s %12s %12s  %-20s %s\n", (f.name + " [" + f.unit + "]").c_str(), f.measurable ? number(f.measured).c_str() : "-",
-                want.c_str(), f.verdict().c_str(), f.note.c_str());
+    std::printf("%-58s %12s %12s  %-20s %s\n", (f.name + " [" + f.unit + "]").c_str(),
+                f.measurable ? number(f.measured).c_str() : "-", want.c_str(), f.verdict().c_str(), f.note.c_str());
   }
   return 0;
 }

@@ -12,7 +12,7 @@ struct Figure {
   double target = 0;
   enum class Better { Lower, Higher } better = Better::Lower;
   bool measurable = true;
-  std::string note;              ///< how it was measured, or why it cannot be here
+  std::string note;  ///< how it was measured, or why it cannot be here
 
   std::string verdict() const {
     if (!measurable) return "not measurable here";
@@ -43,13 +43,14 @@ std::vector<Figure> other_machines();
 
 /// What the second process does (`reprise_figures --child`): one small program, then "<ms> <kernels compiled>".
 int child();
-/// The same of an encoder of so many layers (`--child-encoder 12`): the milliseconds that its first call takes beyond a replay.
+/// The same of an encoder of so many layers (`--child-encoder 12`): the milliseconds that its first call takes beyond a
+/// replay.
 int encoder_child(int layers);
 /// `reprise_figures --growth SHAPE N`: seconds of one first call.
 int growth_child(const char* shape, int n);
 
-/// `reprise_figures --since BEFORE NOW`: prints what differs between two folders of figures as JSON, one file for each round, by
-/// more than it varies. 1 if something has become worse.
+/// `reprise_figures --since BEFORE NOW`: prints what differs between two folders of figures as JSON, one file for each
+/// round, by more than it varies. 1 if something has become worse.
 int since(const char* before, const char* now);
 
 double median(std::vector<double> v);
@@ -64,7 +65,9 @@ double time_call(F&& f, int rounds = 15, double round_s = 0.01);
 
 namespace reprise::figures {
 
-inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 inline double median(std::vector<double> v) {
   std::nth_element(v.begin(), v.begin() + static_cast<long>(v.size() / 2), v.end());

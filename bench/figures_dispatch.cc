@@ -1,5 +1,5 @@
-// What stands before the work of a call: flattening, guards and lookup beside a function that compares the same fields by hand, misses
-// among calls, and the least that a call can cost.
+// What stands before the work of a call: flattening, guards and lookup beside a function that compares the same fields
+// by hand, misses among calls, and the least that a call can cost.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -33,7 +33,9 @@ struct ByHand {
     if (all.size() != count) return false;
     for (const Tensor& handle : all) {
       const TensorImpl* t = handle.impl();
-      if (!t || t->dtype != DType::Float32 || t->device != Device::cpu() || t->rank != 2 || t->keys || t->trace || t->storage->released) return false;
+      if (!t || t->dtype != DType::Float32 || t->device != Device::cpu() || t->rank != 2 || t->keys || t->trace ||
+          t->storage->released)
+        return false;
       if (t->sizes[0] != rows || t->sizes[1] != columns || t->strides[1] != 1 || t->strides[0] != columns) return false;
     }
     return true;
@@ -59,7 +61,8 @@ std::string ns_text(double ns) { return std::to_string(static_cast<int>(ns + 0.5
 
 /// `tensors` arguments, of which the function uses all; specializations that differ in sizes, met in random order.
 void among(std::vector<Figure>& out, int tensors, int many, double target) {
-  auto f = compile(sum_of, {.name = "dispatch", .max_specializations = 1024, .mode = "interpret", .static_sizes = many > 1});
+  auto f =
+      compile(sum_of, {.name = "dispatch", .max_specializations = 1024, .mode = "interpret", .static_sizes = many > 1});
   std::vector<std::tuple<std::vector<Tensor>>> calls;
   std::vector<ByHand> by_hand;
   std::unordered_map<std::uint64_t, ByHand> found_by_size;  // by hand, too, one must find which it is
@@ -75,23 +78,29 @@ void among(std::vector<Figure>& out, int tensors, int many, double target) {
   std::shuffle(order.begin(), order.end(), std::mt19937(7));
   std::vector<std::tuple<std::vector<Tensor>>> shuffled;
   auto key = [](std::int64_t rows, std::int64_t columns) { return static_cast<std::uint64_t>(rows << 32 | columns); };
-  for (std::size_t i : order) shuffled.push_back(calls[i]), found_by_size.emplace(key(by_hand[i].rows, by_hand[i].columns), by_hand[i]);
+  for (std::size_t i : order)
+    shuffled.push_back(calls[i]), found_by_size.emplace(key(by_hand[i].rows, by_hand[i].columns), by_hand[i]);
   const int times = std::max(200'000 / tensors, 4 * many) / many * many;
   auto add = [&](bool hits, const std::vector<std::tuple<std::vector<Tensor>>>& in_turn) {
     bool right = true;
-    const auto [ours, hand] = medians([&] { return f.measure_dispatch_ns(in_turn, times); },
-                                      [&] {
-                                        return ns_each(times, [&](int i) {
-                                          const std::vector<Tensor>& all = std::get<0>(in_turn[static_cast<std::size_t>(i % many)]);
-                                          const TensorImpl* first = all[0].impl();
-                                          const auto it = many == 1 ? found_by_size.begin() : found_by_size.find(key(first->sizes[0], first->sizes[1]));
-                                          right &= (it != found_by_size.end() && it->second.admits(all, static_cast<std::size_t>(tensors))) == hits;
-                                        });
-                                      });
+    const auto [ours, hand] = medians(
+        [&] { return f.measure_dispatch_ns(in_turn, times); },
+        [&] {
+          return ns_each(times, [&](int i) {
+            const std::vector<Tensor>& all = std::get<0>(in_turn[static_cast<std::size_t>(i % many)]);
+            const TensorImpl* first = all[0].impl();
+            const auto it =
+                many == 1 ? found_by_size.begin() : found_by_size.find(key(first->sizes[0], first->sizes[1]));
+            right &= (it != found_by_size.end() && it->second.admits(all, static_cast<std::size_t>(tensors))) == hits;
+          });
+        });
     const std::string of = std::to_string(tensors) + " tensors", miss = hits ? "" : ", miss";
-    const std::string what = many == 1 ? "dispatch " + of + miss + ", of a hand-written check" : "dispatch among " + std::to_string(many) + " specializations, " + of + miss;
+    const std::string what = many == 1 ? "dispatch " + of + miss + ", of a hand-written check"
+                                       : "dispatch among " + std::to_string(many) + " specializations, " + of + miss;
     out.push_back({what, ours / hand, "ratio", target, Better::Lower, right,
-                   ns_text(ours) + ", by hand " + ns_text(hand) + (many > 1 ? "; they differ in sizes, random order" : "") + (hits ? "" : "; the last tensor has another size")});
+                   ns_text(ours) + ", by hand " + ns_text(hand) +
+                       (many > 1 ? "; they differ in sizes, random order" : "") +
+                       (hits ? "" : "; the last tensor has another size")});
   };
   add(true, shuffled);
   for (auto& call : shuffled) {
@@ -108,7 +117,8 @@ struct Model {
   std::vector<Layer> layers;
 };
 
-/// What a call pays for each weight of a model that it is given and that has not changed; the function uses all of them.
+/// What a call pays for each weight of a model that it is given and that has not changed; the function uses all of
+/// them.
 void weights(std::vector<Figure>& out) {
   constexpr int kLayers = 18;
   Model m;
@@ -119,7 +129,9 @@ void weights(std::vector<Figure>& out) {
   auto f = compile(
       [](const Model& all, Tensor x) {
         for (const Layer& l : all.layers)
-          for (const Tensor& w : {l.norm, l.q, l.k, l.v, l.o, l.second_norm, l.gate, l.up, l.down, l.q_norm, l.k_norm, l.bias}) x = x + w;
+          for (const Tensor& w :
+               {l.norm, l.q, l.k, l.v, l.o, l.second_norm, l.gate, l.up, l.down, l.q_norm, l.k_norm, l.bias})
+            x = x + w;
         return x;
       },
       {.name = "weights", .mode = "interpret"});
@@ -128,7 +140,8 @@ void weights(std::vector<Figure>& out) {
   const auto call = std::make_tuple(m, x);
   std::vector<double> ns;
   for (int r = 0; r < 15; ++r) ns.push_back(f.measure_dispatch_ns(call, 1000) / (12 * kLayers));
-  out.push_back({"weights that did not move, a tensor", median(ns), "ns", 8, Better::Lower, true, "216 tensors in 18 structs, each compared in full"});
+  out.push_back({"weights that did not move, a tensor", median(ns), "ns", 8, Better::Lower, true,
+                 "216 tensors in 18 structs, each compared in full"});
 }
 
 /// A new specialization every 100 calls.
@@ -150,8 +163,11 @@ void stall(std::vector<Figure>& out) {
     std::sort(us.begin(), us.end());
     const double middle = us[us.size() / 2], p99 = us[us.size() * 99 / 100 - 1];
     const bool waits = on_miss == OnMiss::Wait;
-    out.push_back({waits ? "the same, where calls wait for it" : "a new specialization every 100 calls: p99 of the median", p99 / middle, "ratio", waits ? 1e9 : 3, Better::Lower, !waits,
-                   "median " + std::to_string(static_cast<int>(middle)) + " us, p99 " + std::to_string(static_cast<int>(p99)) + ", longest " + std::to_string(static_cast<int>(us.back())) + " us"});
+    out.push_back(
+        {waits ? "the same, where calls wait for it" : "a new specialization every 100 calls: p99 of the median",
+         p99 / middle, "ratio", waits ? 1e9 : 3, Better::Lower, !waits,
+         "median " + std::to_string(static_cast<int>(middle)) + " us, p99 " + std::to_string(static_cast<int>(p99)) +
+             ", longest " + std::to_string(static_cast<int>(us.back())) + " us"});
   }
 }
 
@@ -180,8 +196,10 @@ std::vector<Figure> dispatch_figures() {
     g(a);
     calls.emplace_back(std::move(a));
   }
-  const auto [one, among_dtypes] = medians([&] { return f.measure_dispatch_ns(args, 6400); }, [&] { return g.measure_dispatch_ns(calls, 6400); });
-  out.push_back({"dispatch among 64 specializations, of alone: dtypes differ", among_dtypes / one, "ratio", 1.5, Better::Lower, true,
+  const auto [one, among_dtypes] =
+      medians([&] { return f.measure_dispatch_ns(args, 6400); }, [&] { return g.measure_dispatch_ns(calls, 6400); });
+  out.push_back({"dispatch among 64 specializations, of alone: dtypes differ", among_dtypes / one, "ratio", 1.5,
+                 Better::Lower, true,
                  std::to_string(g.stats().specializations) + " specializations; alone " + ns_text(one)});
   weights(out);
   stall(out);
@@ -199,7 +217,8 @@ std::vector<Figure> dispatch_figures() {
                                         for (int k = 0; k < 16; ++k) to[k] = from[k] + 1;
                                       });
                                     });
-  out.push_back({"warm call, of allocating and adding by hand", call / hand, "ratio", 3, Better::Lower, true, ns_text(call) + ", by hand " + ns_text(hand)});
+  out.push_back({"warm call, of allocating and adding by hand", call / hand, "ratio", 3, Better::Lower, true,
+                 ns_text(call) + ", by hand " + ns_text(hand)});
   return out;
 }
 

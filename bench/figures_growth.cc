@@ -1,11 +1,12 @@
-// How the time of a first call grows with the length of a program: each shape at 100, 1,000 and 10,000 nodes, each in a process of
-// its own, so that none finds the kernels of another. The exponent is that of a power fitted by least squares.
+// How the time of a first call grows with the length of a program: each shape at 100, 1,000 and 10,000 nodes, each in a
+// process of its own, so that none finds the kernels of another. The exponent is that of a power fitted by least
+// squares.
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <unistd.h>
 
 #include "bench/figures.h"
 #include "bench/growth_shapes.h"
@@ -53,7 +54,12 @@ std::vector<Figure> growth_figures(const char* self) {
       sx += x, sy += y, sxx += x * x, sxy += x * y, count += 1;
     }
     constexpr double kWithoutEnd = 99;
-    Figure f{"trace and compile: " + std::string(s.name) + ", fitted exponent", kWithoutEnd, "power of n", 1.15, Figure::Better::Lower, true,
+    Figure f{"trace and compile: " + std::string(s.name) + ", fitted exponent",
+             kWithoutEnd,
+             "power of n",
+             1.15,
+             Figure::Better::Lower,
+             true,
              took + " s of one processor at 100, 1,000, 10,000"};
     if (all) f.measured = (count * sxy - sx * sy) / (count * sxx - sx * sx);
     out.push_back(std::move(f));

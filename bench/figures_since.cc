@@ -56,8 +56,8 @@ int since(const char* before, const char* now) {
     if (!apart || std::abs(is - was) <= kNoise * std::abs(was)) continue;
     const bool worse = (is > was) != f.higher_is_better;
     ++(worse ? fell : rose);
-    std::printf("%s  %s: %.4g -> %.4g %s (%.4g..%.4g -> %.4g..%.4g)\n", worse ? "WORSE " : "better", name.c_str(), was, is, f.unit.c_str(), o.least(), o.most(), f.least(),
-                f.most());
+    std::printf("%s  %s: %.4g -> %.4g %s (%.4g..%.4g -> %.4g..%.4g)\n", worse ? "WORSE " : "better", name.c_str(), was,
+                is, f.unit.c_str(), o.least(), o.most(), f.least(), f.most());
   }
   for (const auto& [name, o] : old)
     if (!fresh.count(name)) std::printf("gone    %s\n", name.c_str());

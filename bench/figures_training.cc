@@ -9,7 +9,8 @@ using Better = Figure::Better;
 
 std::vector<Figure> training_figures() {
   llama::Config c;
-  c.dim = 256, c.n_layers = 4, c.n_heads = c.n_kv_heads = 4, c.head_dim = 64, c.hidden_dim = 704, c.vocab_size = 1024, c.context = 128;
+  c.dim = 256, c.n_layers = 4, c.n_heads = c.n_kv_heads = 4, c.head_dim = 64, c.hidden_dim = 704, c.vocab_size = 1024,
+  c.context = 128;
   manual_seed(0);
   set_num_threads(1);
   const llama::Weights w = training::random_weights(c);
@@ -31,8 +32,10 @@ std::vector<Figure> training_figures() {
   }
   set_num_threads(default_num_threads());
   char note[200];
-  std::snprintf(note, sizeof note, "%.1f ms: 4 layers of 256, 4 x 128 tokens, AdamW, one thread; %lld compilation, %lld calls served eagerly", median(ms), static_cast<long long>(f.stats().compilations),
-                static_cast<long long>(f.stats().eager_fallbacks));
+  std::snprintf(
+      note, sizeof note,
+      "%.1f ms: 4 layers of 256, 4 x 128 tokens, AdamW, one thread; %lld compilation, %lld calls served eagerly",
+      median(ms), static_cast<long long>(f.stats().compilations), static_cast<long long>(f.stats().eager_fallbacks));
   return {{"training step of a small Llama", median(ratio), "of eager", 1.5, Better::Higher, true, note}};
 }
 

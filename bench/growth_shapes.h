@@ -3,8 +3,8 @@
 
 namespace reprise::figures {
 
-/// A kind of program whose length is n: `run` gives the seconds of one processor that its first call takes, or a negative
-/// number where it was served eagerly.
+/// A kind of program whose length is n: `run` gives the seconds of one processor that its first call takes, or a
+/// negative number where it was served eagerly.
 struct GrowthShape {
   const char* name;
   double (*run)(int n);

@@ -1,5 +1,6 @@
-// Figures for docs/performance.md: what a call of one function takes by size, eagerly, compiled, and as a loop written by hand. One thread, in turns, medians.
-// Prints "elements,eager_us,compiled_us,by_hand_us"; scripts/pictures.py draws it.
+// Figures for docs/performance.md: what a call of one function takes by size, eagerly, compiled, and as a loop written
+// by hand. One thread, in turns, medians. Prints "elements,eager_us,compiled_us,by_hand_us"; scripts/pictures.py draws
+// it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,7 +14,9 @@ namespace rp = reprise;
 namespace {
 
 /// A norm of rows of 64, a gate and a residual: what stands between two products.
-rp::Tensor between(rp::Tensor x, rp::Tensor gate, rp::Tensor w) { return x + rp::rms_norm(x, w, 1e-5) * rp::sigmoid(gate); }
+rp::Tensor between(rp::Tensor x, rp::Tensor gate, rp::Tensor w) {
+  return x + rp::rms_norm(x, w, 1e-5) * rp::sigmoid(gate);
+}
 
 void by_hand(const float* x, const float* gate, const float* w, float* y, std::int64_t rows) {
   for (std::int64_t r = 0; r < rows; ++r, x += 64, gate += 64, y += 64) {
@@ -50,7 +53,8 @@ int main() {
     for (int i = 0; i < 301; ++i) {
       eager.push_back(microseconds([&] { between(x, gate, w); }));
       call.push_back(microseconds([&] { compiled(x, gate, w); }));
-      hand.push_back(microseconds([&] { by_hand(x.data<float>(), gate.data<float>(), w.data<float>(), y.data(), rows); }));
+      hand.push_back(
+          microseconds([&] { by_hand(x.data<float>(), gate.data<float>(), w.data<float>(), y.data(), rows); }));
     }
     std::printf("%lld,%.2f,%.2f,%.2f\n", static_cast<long long>(rows * 64), median(eager), median(call), median(hand));
     std::fflush(stdout);

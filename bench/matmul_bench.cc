@@ -59,8 +59,7 @@ class Call {
     launch_ = op == OpId::scaled_dot_product_attention ? attention_launch(graph_, node, operands)
                                                        : matmul_launch(graph_, node, operands);
     for (Int i : launch_.ints) ints_.push_back(i.hint());
-    for (const KernelCode& s : launch_.micro)
-      code_.push_back(jit::compile(s)), micro_.push_back(code_.back()->entry);
+    for (const KernelCode& s : launch_.micro) code_.push_back(jit::compile(s)), micro_.push_back(code_.back()->entry);
   }
   void run(std::initializer_list<void*> data) {
     auto v = views_.begin();
@@ -214,18 +213,22 @@ BENCHMARK_CAPTURE(Gemv, linear_bf16, DType::BFloat16, OpId::linear)->Apply(decod
 BENCHMARK_CAPTURE(Gemv, linear_f32, DType::Float32, OpId::linear)->Apply(decode_layers);
 BENCHMARK_CAPTURE(Gemv, mm_f16, DType::Float16, OpId::mm)->Apply(decode_layers);
 
-/// Arguments: batch, heads, heads of keys, queries, keys, size of a head. Masks: of the keys of a batch, of pairs of query and key, added to these.
+/// Arguments: batch, heads, heads of keys, queries, keys, size of a head. Masks: of the keys of a batch, of pairs of
+/// query and key, added to these.
 enum class Masked { No, Padding, Pairs, Bias };
 void Attention(benchmark::State& s, DType t, bool causal, Masked masked) {
   const std::int64_t b = s.range(0), h = s.range(1), kv = s.range(2), l = s.range(3), n = s.range(4), d = s.range(5);
   const bool has_mask = masked != Masked::No;
   std::vector<Matrix> tensors{contiguous(t, {b, h, l, d}), contiguous(t, {b, kv, n, d}), contiguous(t, {b, kv, n, d})};
-  if (has_mask) tensors.push_back(contiguous(masked == Masked::Bias ? t : DType::Bool, {masked == Masked::Padding ? b : 1, 1, masked == Masked::Padding ? 1 : l, n}));
+  if (has_mask)
+    tensors.push_back(contiguous(masked == Masked::Bias ? t : DType::Bool,
+                                 {masked == Masked::Padding ? b : 1, 1, masked == Masked::Padding ? 1 : l, n}));
   tensors.push_back(contiguous(t, {b, h, l, d}));
   std::vector<graph::NodeArg> args{ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), causal, {}, true};
   if (has_mask) args[3] = ValueId{};
   Call call(OpId::scaled_dot_product_attention, args, tensors);
-  Bytes q(b * h * l * d, t), k(b * kv * n * d, t), v(b * kv * n * d, t), m(b * l * n, masked == Masked::Bias ? t : DType::Bool), o(b * h * l * d, t);
+  Bytes q(b * h * l * d, t), k(b * kv * n * d, t), v(b * kv * n * d, t),
+      m(b * l * n, masked == Masked::Bias ? t : DType::Bool), o(b * h * l * d, t);
   if (has_mask && masked != Masked::Bias) std::memset(m.p, 1, static_cast<std::size_t>(b * l * n));
   device::set_num_threads(1);
   for (auto _ : s) has_mask ? call.run({q.p, k.p, v.p, m.p, o.p}) : call.run({q.p, k.p, v.p, o.p});
@@ -237,9 +240,15 @@ void decode_lengths(benchmark::internal::Benchmark* b) {
 }
 void prefill_shapes(benchmark::internal::Benchmark* b) {
   for (std::int64_t n : {17, 128, 512, 1024}) b->Args({1, 12, 12, n, n, 64});
-  b->Args({1, 32, 32, 512, 512, 128})->Args({8, 12, 12, 128, 128, 32})->Args({1, 16, 4, 256, 256, 64})->Args({1, 8, 8, 256, 256, 80})->Args({1, 8, 8, 256, 256, 256});
+  b->Args({1, 32, 32, 512, 512, 128})
+      ->Args({8, 12, 12, 128, 128, 32})
+      ->Args({1, 16, 4, 256, 256, 64})
+      ->Args({1, 8, 8, 256, 256, 80})
+      ->Args({1, 8, 8, 256, 256, 256});
 }
-void mask_shapes(benchmark::internal::Benchmark* b) { b->Args({4, 12, 12, 128, 128, 32})->Args({4, 12, 12, 128, 128, 64})->Args({1, 12, 12, 512, 512, 64}); }
+void mask_shapes(benchmark::internal::Benchmark* b) {
+  b->Args({4, 12, 12, 128, 128, 32})->Args({4, 12, 12, 128, 128, 64})->Args({1, 12, 12, 512, 512, 64});
+}
 BENCHMARK_CAPTURE(Attention, decode_f16, DType::Float16, false, Masked::No)->Apply(decode_lengths);
 BENCHMARK_CAPTURE(Attention, decode_f32, DType::Float32, false, Masked::No)->Apply(decode_lengths);
 BENCHMARK_CAPTURE(Attention, prefill_f32, DType::Float32, false, Masked::No)->Apply(prefill_shapes);

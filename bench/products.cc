@@ -1,7 +1,8 @@
 // Float32 products through the whole library, a call after a call of each BLAS that is given, one thread, medians:
 //   reprise_products [--blas libopenblas.so.0]... [WORD]...
-// A WORD picks the rows with it in their names. A library needs the Fortran function sgemm_ (of 32-bit integers) or sgemm_64_, any prefix scipy_.
-// Prints "name,gflops,of_<library>...": the last are peer's time by ours (> 1: Reprise is faster).
+// A WORD picks the rows with it in their names. A library needs the Fortran function sgemm_ (of 32-bit integers) or
+// sgemm_64_, any prefix scipy_. Prints "name,gflops,of_<library>...": the last are peer's time by ours (> 1: Reprise is
+// faster).
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -36,7 +37,8 @@ std::vector<Shape> shapes() {
     out.push_back({1, n, n, n, true, false, "square_tn " + str(n)});
   }
   for (std::int64_t n : {384, 1024, 4096})
-    for (std::int64_t m : {1, 2, 4, 5, 8, 12, 16, 24, 32, 64, 128}) out.push_back({1, m, n, n, false, true, "linear " + str(n) + " rows " + str(m)});
+    for (std::int64_t m : {1, 2, 4, 5, 8, 12, 16, 24, 32, 64, 128})
+      out.push_back({1, m, n, n, false, true, "linear " + str(n) + " rows " + str(m)});
   for (std::int64_t n : {16, 32, 64, 128}) out.push_back({64, n, n, n, false, false, "batched 64 x " + str(n)});
   for (std::int64_t n : {32, 64}) out.push_back({64, n, n, n, false, true, "batched_nt 64 x " + str(n)});
   for (std::int64_t n : {50, 100}) out.push_back({64, n, n, n, false, false, "batched 64 x " + str(n)});
@@ -53,18 +55,23 @@ class Blas {
       if (!f_ && (f_ = dlsym(library, symbol))) wide_ = std::strstr(symbol, "64");
     if (!f_) std::fprintf(stderr, "%s has no sgemm\n", path), std::exit(1);
   }
-  void run(const Shape& s, const float* a, const float* b, float* c) const { wide_ ? run_as<std::int64_t>(s, a, b, c) : run_as<int>(s, a, b, c); }
+  void run(const Shape& s, const float* a, const float* b, float* c) const {
+    wide_ ? run_as<std::int64_t>(s, a, b, c) : run_as<int>(s, a, b, c);
+  }
   std::string name;
 
  private:
   template <class I>
   void run_as(const Shape& s, const float* a, const float* b, float* c) const {
-    using Sgemm = void (*)(const char*, const char*, const I*, const I*, const I*, const float*, const float*, const I*, const float*, const I*, const float*, float*, const I*, std::size_t, std::size_t);
-    const I m = static_cast<I>(s.m), n = static_cast<I>(s.n), k = static_cast<I>(s.k), a_row = s.a_t ? m : k, b_row = s.b_t ? k : n;
+    using Sgemm = void (*)(const char*, const char*, const I*, const I*, const I*, const float*, const float*, const I*,
+                           const float*, const I*, const float*, float*, const I*, std::size_t, std::size_t);
+    const I m = static_cast<I>(s.m), n = static_cast<I>(s.n), k = static_cast<I>(s.k), a_row = s.a_t ? m : k,
+            b_row = s.b_t ? k : n;
     const float one = 1, zero = 0;
     // By columns it is the transpose of everything.
     for (std::int64_t i = 0; i < s.batch; ++i, a += s.m * s.k, b += s.k * s.n, c += s.m * s.n)
-      reinterpret_cast<Sgemm>(f_)(s.b_t ? "T" : "N", s.a_t ? "T" : "N", &n, &m, &k, &one, b, &b_row, a, &a_row, &zero, c, &n, 1, 1);
+      reinterpret_cast<Sgemm>(f_)(s.b_t ? "T" : "N", s.a_t ? "T" : "N", &n, &m, &k, &one, b, &b_row, a, &a_row, &zero,
+                                  c, &n, 1, 1);
   }
   void* f_ = nullptr;
   bool wide_ = false;
@@ -77,9 +84,14 @@ double median(std::vector<double> v) {
 }
 
 void measure(const Shape& s, const std::vector<Blas>& peers, double seconds) {
-  rp::Tensor a = rp::randn({s.batch, s.a_t ? s.k : s.m, s.a_t ? s.m : s.k}), b = rp::randn({s.batch, s.b_t ? s.n : s.k, s.b_t ? s.k : s.n});
+  rp::Tensor a = rp::randn({s.batch, s.a_t ? s.k : s.m, s.a_t ? s.m : s.k}),
+             b = rp::randn({s.batch, s.b_t ? s.n : s.k, s.b_t ? s.k : s.n});
   if (s.batch == 1) a = a.select(0, 0), b = b.select(0, 0);
-  auto f = rp::compile([&](rp::Tensor x, rp::Tensor y) { return rp::matmul(s.a_t ? x.transpose(-1, -2) : x, s.b_t ? y.transpose(-1, -2) : y); }, {.name = "product"});
+  auto f = rp::compile(
+      [&](rp::Tensor x, rp::Tensor y) {
+        return rp::matmul(s.a_t ? x.transpose(-1, -2) : x, s.b_t ? y.transpose(-1, -2) : y);
+      },
+      {.name = "product"});
   auto linear = rp::compile([](rp::Tensor x, rp::Tensor w) { return rp::linear(x, w); }, {.name = "linear"});
   const bool is_linear = s.name.rfind("linear", 0) == 0;
   rp::Tensor c = is_linear ? linear(a, b) : f(a, b);
@@ -88,7 +100,7 @@ void measure(const Shape& s, const std::vector<Blas>& peers, double seconds) {
   for (const Blas& p : peers) runs.push_back([&] { p.run(s, a.data<float>(), b.data<float>(), theirs.data()); });
   std::vector<std::vector<double>> times(runs.size());
   const double flops = 2.0 * static_cast<double>(s.batch * s.m * s.n * s.k);
-  const int together = std::max(1, static_cast<int>(20e-6 / (flops / 1e11)));   // calls of one sample
+  const int together = std::max(1, static_cast<int>(20e-6 / (flops / 1e11)));  // calls of one sample
   const double end = now() + seconds * static_cast<double>(runs.size());
   for (int round = 0; round < 7 || (now() < end && round < 4000); ++round)
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -100,7 +112,8 @@ void measure(const Shape& s, const std::vector<Blas>& peers, double seconds) {
   std::printf("%s,%.1f", s.name.c_str(), flops / ours * 1e-9);
   for (std::size_t i = 1; i < runs.size(); ++i) {
     double off = 0;
-    for (std::int64_t j = 0; j < s.batch * s.m * s.n; ++j) off = std::max(off, std::fabs(static_cast<double>(theirs[static_cast<std::size_t>(j)]) - c.data<float>()[j]));
+    for (std::int64_t j = 0; j < s.batch * s.m * s.n; ++j)
+      off = std::max(off, std::fabs(static_cast<double>(theirs[static_cast<std::size_t>(j)]) - c.data<float>()[j]));
     if (off > 1e-3 * static_cast<double>(s.k)) std::printf(",differs");
     else std::printf(",%.2f", median(times[i]) / ours);
   }
@@ -111,7 +124,9 @@ void measure(const Shape& s, const std::vector<Blas>& peers, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}) setenv(name, "1", 1);  // before a library is opened
+  // before a library is opened
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"})
+    setenv(name, "1", 1);
   rp::set_num_threads(1);
   std::vector<Blas> peers;
   std::vector<std::string> words;
@@ -125,5 +140,7 @@ int main(int argc, char** argv) {
   for (const Blas& p : peers) std::printf(",of_%s", p.name.c_str());
   std::printf("\n");
   for (const Shape& s : shapes())
-    if (words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& w) { return s.name.find(w) != std::string::npos; })) measure(s, peers, seconds);
+    if (words.empty() || std::any_of(words.begin(), words.end(),
+                                     [&](const std::string& w) { return s.name.find(w) != std::string::npos; }))
+      measure(s, peers, seconds);
 }

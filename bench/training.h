@@ -17,7 +17,9 @@ llama::Weights random_weights(const llama::Config&);
 /// Cross entropy of the next tokens. tokens: [n, t + 1], int64.
 Tensor loss(const llama::Config&, const llama::Weights&, const Tensor& tokens);
 
-/// Writes the weights and the optimizer's state, and gives the loss and the gradients of the norms, the last one's first.
-std::vector<Tensor> step(const llama::Config&, const llama::Weights&, const optim::AdamState&, const optim::AdamWOptions&, const Tensor& tokens);
+/// Writes the weights and the optimizer's state, and gives the loss and the gradients of the norms, the last one's
+/// first.
+std::vector<Tensor> step(const llama::Config&, const llama::Weights&, const optim::AdamState&,
+                         const optim::AdamWOptions&, const Tensor& tokens);
 
 }  // namespace reprise::training

@@ -58,7 +58,9 @@ void AddressRange::ensure(std::int64_t bytes) {
     fail(ErrorCode::OutOfMemory, "", {}, "a recording needs ", bytes_text(bytes), ", but ", bytes_text(reserved_),
          " of addresses are reserved (REPRISE_POOL_RESERVE); ", bytes_text(backed_), " are backed");
   std::int64_t want = round_up(bytes);
-  auto back = [&] { return mprotect(base_ + backed_, static_cast<std::size_t>(want - backed_), PROT_READ | PROT_WRITE) == 0; };
+  auto back = [&] {
+    return mprotect(base_ + backed_, static_cast<std::size_t>(want - backed_), PROT_READ | PROT_WRITE) == 0;
+  };
   bool done = back();
   if (!done) {
     host_trim();

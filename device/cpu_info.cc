@@ -69,7 +69,8 @@ std::uint64_t saved_registers() {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-/// Linux saves tiles for processes that have asked for them. It refuses where a signal's own stack is too small for them.
+/// Linux saves tiles for processes that have asked for them. It refuses where a signal's own stack is too small for
+/// them.
 bool may_use_tiles() {
   constexpr long kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
   if (syscall(SYS_arch_prctl, kAsk, kTileData) == 0) return true;
@@ -138,7 +139,10 @@ const std::vector<Level>& levels() {
       {"avx512", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512}},
       {"avx512_vnni", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni}},
       {"avx512_bf16", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni, &C::avx512_bf16}},
-      {"amx", "x86-64-v4", {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni, &C::avx512_bf16, &C::avx512_fp16, &C::amx_bf16, &C::amx_int8}}};
+      {"amx",
+       "x86-64-v4",
+       {&C::avx2, &C::f16c, &C::avx512, &C::avx512_vbmi, &C::avx512_vnni, &C::avx512_bf16, &C::avx512_fp16,
+        &C::amx_bf16, &C::amx_int8}}};
   return all;
 }
 
@@ -178,7 +182,9 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
       continue;
     }
     if (less) {
-      const auto is_it = [&](const CpuFeature& f) { return name == f.name || (name == "amx" && std::string_view(f.name).starts_with("amx")); };
+      const auto is_it = [&](const CpuFeature& f) {
+        return name == f.name || (name == "amx" && std::string_view(f.name).starts_with("amx"));
+      };
       if (std::none_of(std::begin(kFeatures), std::end(kFeatures), is_it)) {
         std::vector<std::string_view> names;
         for (const CpuFeature& f : kFeatures) names.push_back(f.name);
@@ -191,7 +197,8 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
     const auto level = std::find_if(levels().begin(), levels().end(), [&](const Level& l) { return l.name == name; });
     if (level == levels().end()) return refuse("no level is called " + shown(name) + "; there are " + listed_names());
     if (!c.level.empty()) return refuse("one level at most");
-    for (const CpuFeature& f : kFeatures) c.*f.has = std::find(level->has.begin(), level->has.end(), f.has) != level->has.end();
+    for (const CpuFeature& f : kFeatures)
+      c.*f.has = std::find(level->has.begin(), level->has.end(), f.has) != level->has.end();
     c.level = level->llvm;
     c.quick_bf16_dots = true;
   }
@@ -233,15 +240,19 @@ std::string CpuInfo::str() const {
 const CpuInfo& cpu_info() {
   static const CpuInfo& host = *new CpuInfo(query());
   const std::string& knob = knobs().cpu;
-  const int bits = knobs().vector_bits == 0 || knobs().vector_bits >= 512 ? 512 : knobs().vector_bits >= 256 ? 256 : 128;
+  const int bits = knobs().vector_bits == 0 || knobs().vector_bits >= 512 ? 512
+                   : knobs().vector_bits >= 256                           ? 256
+                                                                          : 128;
   if (knob.empty() && bits == 512) return host;
   static ForkMutex mu;
   using Made = std::map<std::pair<std::string, int>, CpuInfo>;
   static auto& made = *new Made;  // guarded by mu; what stands in it stays
   static std::atomic<const Made::value_type*> last{nullptr};
-  if (const auto* l = last.load(std::memory_order_acquire); l && l->first.second == bits && l->first.first == knob) return l->second;
+  if (const auto* l = last.load(std::memory_order_acquire); l && l->first.second == bits && l->first.first == knob)
+    return l->second;
   std::lock_guard lock(mu);
-  if (const auto it = made.find({knob, bits}); it != made.end()) return last.store(&*it, std::memory_order_release), it->second;
+  if (const auto it = made.find({knob, bits}); it != made.end())
+    return last.store(&*it, std::memory_order_release), it->second;
   CpuInfo c = chosen(host, knob);
   c.most_bits = bits;
   if (bits < 512) {

@@ -18,7 +18,8 @@ void bound(int& least, double quota, double period) {
 /// Of one group, in both versions of the files.
 void read_group(int& least, const std::string& folder) {
   double quota = 0, period = 0;
-  if (std::ifstream in(folder + "/cpu.max"); in >> quota >> period) bound(least, quota, period);  // "max 100000" is no number
+  // "max 100000" is no number
+  if (std::ifstream in(folder + "/cpu.max"); in >> quota >> period) bound(least, quota, period);
   std::ifstream quotas(folder + "/cpu.cfs_quota_us"), periods(folder + "/cpu.cfs_period_us");
   if (quotas >> quota && periods >> period) bound(least, quota, period);  // -1: none
 }
@@ -33,8 +34,10 @@ int quota_cores(const std::string& groups, const std::string& mount) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;
-    // A group's bound holds for those in it, too. In a container the path may be the outer system's: then its root is ours.
-    for (std::string path = line.substr(second + 1);; path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'))) {
+    // A group's bound holds for those in it, too. In a container the path may be the outer system's: then its root is
+    // ours.
+    for (std::string path = line.substr(second + 1);;
+         path.resize(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'))) {
       if (path == "/") path.clear();
       read_group(least, mount + (controllers.empty() ? "" : "/" + controllers) + path);
       if (!controllers.empty()) read_group(least, mount + "/cpu" + path);

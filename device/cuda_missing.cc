@@ -21,6 +21,8 @@ std::vector<DriverTimes::Entry> DriverTimes::entries() const { return {}; }
 namespace reprise {
 
 CudaCode::CudaCode(std::string, std::vector<std::string>) {}
-void CudaCode::queue(const KernelCall& call, const char*, const Launch&, void**) const noexcept { call.fail(ErrorCode::DeviceUnavailable, device::why_no_cuda(0)); }
+void CudaCode::queue(const KernelCall& call, const char*, const Launch&, void**) const noexcept {
+  call.fail(ErrorCode::DeviceUnavailable, device::why_no_cuda(0));
+}
 
 }  // namespace reprise

@@ -13,14 +13,10 @@ namespace reprise {
 
 std::string Device::str() const {
   switch (type) {
-    case DeviceType::Cpu:
-      return "cpu";
-    case DeviceType::Cuda:
-      return "cuda:" + std::to_string(index);
-    case DeviceType::Null:
-      return "null";
-    case DeviceType::ShapeOnly:
-      return "shape_only";
+    case DeviceType::Cpu: return "cpu";
+    case DeviceType::Cuda: return "cuda:" + std::to_string(index);
+    case DeviceType::Null: return "null";
+    case DeviceType::ShapeOnly: return "shape_only";
   }
   return "device " + std::to_string(static_cast<int>(type));
 }
@@ -35,14 +31,10 @@ namespace device {
 
 std::string why_unavailable(Device d) {
   switch (d.type) {
-    case DeviceType::Cpu:
-      return d.index == 0 ? "" : "the host is one device, cpu";
-    case DeviceType::Cuda:
-      return why_no_cuda(d.index);
-    case DeviceType::Null:
-      return "";
-    case DeviceType::ShapeOnly:
-      return "tensors on it have sizes and no elements";
+    case DeviceType::Cpu: return d.index == 0 ? "" : "the host is one device, cpu";
+    case DeviceType::Cuda: return why_no_cuda(d.index);
+    case DeviceType::Null: return "";
+    case DeviceType::ShapeOnly: return "tensors on it have sizes and no elements";
   }
   return "no such kind of device";
 }

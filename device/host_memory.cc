@@ -84,10 +84,8 @@ void* system_allocate(std::int64_t bytes) {
 }
 void system_free(void* p, std::int64_t bytes) {
   unhide(p, bytes);
-  if (bytes < kMapFrom)
-    std::free(p);
-  else
-    munmap(p, static_cast<std::size_t>(bytes));
+  if (bytes < kMapFrom) std::free(p);
+  else munmap(p, static_cast<std::size_t>(bytes));
 }
 
 // ---- caches. Each thread keeps blocks up to kThreadMax without locking; the rest, and what overflows, is shared.
@@ -176,9 +174,8 @@ struct Shared {
 Shared& shared() {
   static Shared* s = new Shared;
   // In a child the caches of the parent's other threads belong to nobody, and may have been amid a change.
-  static const InForkedChild child([] {
-    std::erase_if(shared().threads, [](const ThreadCache* t) { return t != &tls; });
-  });
+  static const InForkedChild child(
+      [] { std::erase_if(shared().threads, [](const ThreadCache* t) { return t != &tls; }); });
   return *s;
 }
 

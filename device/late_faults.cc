@@ -14,8 +14,8 @@ std::atomic<std::int64_t> late_records{0};
 
 namespace {
 
-// No record: no byte of it is 0. The words of a record are written one after the other, and bytes perhaps too: a first word of 0 is there in
-// full, and behind any other one the rest is waited for.
+// No record: no byte of it is 0. The words of a record are written one after the other, and bytes perhaps too: a first
+// word of 0 is there in full, and behind any other one the rest is waited for.
 constexpr std::int64_t kUnwritten = -1;
 constexpr std::int64_t kBlock = 4096, kSlot = 64;  // bytes
 
@@ -25,7 +25,7 @@ struct Pending {
 };
 struct OfStream {
   Backend* backend;
-  std::deque<Pending> pending;                     // in the order of the stream
+  std::deque<Pending> pending;  // in the order of the stream
 };
 constinit ForkMutex mu;
 // By the stream's id. A stream that is destroyed leaves what nobody has read: it is told when the device is waited for.
@@ -75,7 +75,7 @@ void throw_first(std::uint64_t id, Wait&& wait) {
 }  // namespace
 
 bool note_late(Backend& b, Stream& s, const void* record, std::shared_ptr<const FaultTeller> teller) {
-  std::lock_guard lock(mu);                        // to the end: records of a stream stand in its order
+  std::lock_guard lock(mu);  // to the end: records of a stream stand in its order
   std::vector<std::int64_t*>& free = free_slots(b);
   if (free.empty()) {
     void* block = nullptr;
@@ -85,7 +85,8 @@ bool note_late(Backend& b, Stream& s, const void* record, std::shared_ptr<const 
       if (e.code() != ErrorCode::OutOfMemory) throw;
       return false;
     }
-    for (std::int64_t at = 0; at < kBlock; at += kSlot) free.push_back(reinterpret_cast<std::int64_t*>(static_cast<char*>(block) + at));
+    for (std::int64_t at = 0; at < kBlock; at += kSlot)
+      free.push_back(reinterpret_cast<std::int64_t*>(static_cast<char*>(block) + at));
   }
   OfStream& of = streams()[s.id()];
   of.backend = &b;

@@ -5,10 +5,10 @@
 
 #include "device/backend.h"
 
-/// Faults that calls have noted which did not wait for their end (CompileOptions::late_faults). The record of such a call is copied to pinned memory in the order of
-/// its stream; the next call in that stream, or whoever waits for it, throws what it says. In the order of the calls, each once: of several the first, and the next by what
-/// comes then. A record's memory serves again when it has been read.
-/// Threads: any.
+/// Faults that calls have noted which did not wait for their end (CompileOptions::late_faults). The record of such a
+/// call is copied to pinned memory in the order of its stream; the next call in that stream, or whoever waits for it,
+/// throws what it says. In the order of the calls, each once: of several the first, and the next by what comes then. A
+/// record's memory serves again when it has been read. Threads: any.
 namespace reprise::device {
 
 /// What is thrown: of an earlier call than the one that throws it, which may as well be called again.
@@ -25,13 +25,15 @@ class FaultTeller {
   [[noreturn]] virtual void tell(const std::int64_t* record) const = 0;
 };
 
-inline constexpr int kLateWords = 3;               ///< of a record; the first one is 0 where there is no fault
+inline constexpr int kLateWords = 3;  ///< of a record; the first one is 0 where there is no fault
 
-/// The work queued so far in the stream writes the record, on the device, and what comes later may write over it. False: there is no pinned memory, nothing is noted.
+/// The work queued so far in the stream writes the record, on the device, and what comes later may write over it.
+/// False: there is no pinned memory, nothing is noted.
 bool note_late(Backend&, Stream&, const void* record, std::shared_ptr<const FaultTeller>);
 
-extern std::atomic<std::int64_t> late_records;     ///< that nobody has read
-/// For calls that begin, and for those that have waited for the stream: throws the first fault of its records that have been written.
+extern std::atomic<std::int64_t> late_records;  ///< that nobody has read
+/// For calls that begin, and for those that have waited for the stream: throws the first fault of its records that have
+/// been written.
 void throw_late_of(Stream&);
 inline void throw_late(Stream& s) {
   if (late_records.load(std::memory_order_relaxed) != 0) [[unlikely]]

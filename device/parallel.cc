@@ -38,7 +38,8 @@ Team* team() {
   try {
     auto made = std::make_unique<Team>(machine_threads() - 1);
     if (the_team.compare_exchange_strong(t, made.get(), std::memory_order_acq_rel)) t = made.release();
-  } catch (const std::bad_alloc&) {}  // this range is the caller's
+  } catch (const std::bad_alloc&) {
+  }  // this range is the caller's
   return t;
 }
 

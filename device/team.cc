@@ -24,10 +24,10 @@ namespace reprise::device {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::microseconds kSpin{40};         // between calls: five times what waking costs
+constexpr std::chrono::microseconds kSpin{40};  // between calls: five times what waking costs
 constexpr std::chrono::microseconds kSpinInReplay{250};
-constexpr std::int64_t kChunks = 4;                    // of each part
-constexpr std::int64_t kWorthWaking = 16;              // so many least chunks that were not shared
+constexpr std::int64_t kChunks = 4;        // of each part
+constexpr std::int64_t kWorthWaking = 16;  // so many least chunks that were not shared
 constexpr std::size_t kStack = std::size_t{2} << 20;
 
 inline void pause() {
@@ -63,13 +63,15 @@ class Spin {
 
 constinit thread_local bool is_inside = false;
 
-// State of a worker: waiting for a caller, by spinning or asleep; a caller's, who has not said yet what there is to do, or for whom it has done
-// that. Otherwise it is the address of the caller's job, with the lowest bit set once the worker has begun.
+// State of a worker: waiting for a caller, by spinning or asleep; a caller's, who has not said yet what there is to do,
+// or for whom it has done that. Otherwise it is the address of the caller's job, with the lowest bit set once the
+// worker has begun.
 constexpr std::uintptr_t kFree = 0, kAsleep = 2, kClaimed = 4;
 
 }  // namespace
 
-/// Chunks [next, end) of a range, and all that is needed to run them: one line of the cache, so that a worker finds everything where it waits.
+/// Chunks [next, end) of a range, and all that is needed to run them: one line of the cache, so that a worker finds
+/// everything where it waits.
 struct Team::Part {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0, n = 0, chunks = 0;
@@ -92,12 +94,15 @@ struct Team::Part {
 
 struct alignas(64) Team::Worker {
   std::atomic<std::uintptr_t> state{kFree};
-  Part part;  // guarded by state: a claimer's until it offers it; then all take from it that take part, until the claimer lets go of all of them
+  // guarded by state: a claimer's until it offers it; then all take from it that take part, until the claimer lets go
+  // of all of them
+  Part part;
   std::uint32_t place : 15 = 0, others_sleep : 1 = 0;  // the part's; of those who take part
   std::uint32_t beside : 16 = 0;                       // the caller's core
-  std::atomic<std::uint32_t> wakes{0};   // what it sleeps on; odd: somebody has to call the system for it
+  std::atomic<std::uint32_t> wakes{0};                 // what it sleeps on; odd: somebody has to call the system for it
   alignas(64) Team* team = nullptr;
-  // It is woken on another core than the caller's. The system likes to put it there, behind the caller in the queue, for milliseconds while other cores are idle.
+  // It is woken on another core than the caller's. The system likes to put it there, behind the caller in the queue,
+  // for milliseconds while other cores are idle.
   pid_t thread = 0;
   cpu_set_t cores{};  // that it may use as it began
 };
@@ -123,7 +128,8 @@ struct alignas(64) Team::Job {
   void work(int first) {
     const bool before = std::exchange(is_inside, true);
     at(first).work();
-    // Where each part is one chunk, whatever has not begun is left to the caller: the others' look at all parts would cost more than it gives.
+    // Where each part is one chunk, whatever has not begun is left to the caller: the others' look at all parts would
+    // cost more than it gives.
     const int parts = static_cast<int>(workers.size()) + 1;
     if (first == 0 || part.chunks > parts)
       for (int i = 1; i < parts; ++i) at((first + i) % parts).work();
@@ -176,7 +182,7 @@ bool Team::claim(Worker& w, Job& job, bool may_wake) {
     if ((state != kFree && state != kAsleep) || (asleep && !may_wake)) return false;
     // Once more where it falls asleep just now.
   } while (!w.state.compare_exchange_weak(state, kClaimed, std::memory_order_acquire, std::memory_order_relaxed));
-  job.workers.push_back(&w);  // there is room
+  job.workers.push_back(&w);                                             // there is room
   if (state == kAsleep) w.wakes.fetch_or(1, std::memory_order_release);  // behind the state: next_job
   job.asleep |= w.wakes.load(std::memory_order_relaxed) & 1;
   return true;
@@ -190,7 +196,8 @@ void Team::claim_some(Job& job, const Range& r, int threads) {
   if (job.alone >= kWorthWaking) wake = std::max(wake, 2);
   if (made() < wake - 1) make_workers(wake - 1);
   int got = 0;
-  for (int i = 0; i < made() && got < share - 1; ++i) got += claim(workers_[static_cast<std::size_t>(i)], job, got < wake - 1);
+  for (int i = 0; i < made() && got < share - 1; ++i)
+    got += claim(workers_[static_cast<std::size_t>(i)], job, got < wake - 1);
   job.alone = got ? 0 : job.alone + r.n / r.least;
 }
 
@@ -198,7 +205,8 @@ void Team::run(const Range& r, int threads) {
   Job* own = nullptr;
   try {
     own = &thread_object<Job>();
-  } catch (const std::bad_alloc&) {}
+  } catch (const std::bad_alloc&) {
+  }
   if (!own) return r.fn(r.ctx, 0, r.n);
   Job& job = *own;
   job.workers.clear();
@@ -231,7 +239,9 @@ void Team::run(const Range& r, int threads) {
 void Team::finish(Job& job) {
   for (Worker* w : job.workers) {
     std::uintptr_t state = w->state.load(std::memory_order_acquire);
-    if (state == job.offered()) w->state.compare_exchange_strong(state, kClaimed, std::memory_order_acquire, std::memory_order_acquire);  // it has not begun
+    // it has not begun
+    if (state == job.offered())
+      w->state.compare_exchange_strong(state, kClaimed, std::memory_order_acquire, std::memory_order_acquire);
     for (Spin spin; state == job.begun(); state = w->state.load(std::memory_order_acquire)) spin.once();
   }
   for (Worker* w : job.workers) w->state.store(kFree, std::memory_order_release);
@@ -255,7 +265,8 @@ void* Team::begin(void* worker) {
   FloatState::set();
   w.thread = gettid();
   // The process's cores, not those that the caller who made this thread may be bound to.
-  if (sched_getaffinity(getpid(), sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);  // more cores than the set has places: they are not kept off any
+  // more cores than the set has places: they are not kept off any
+  if (sched_getaffinity(getpid(), sizeof w.cores, &w.cores) != 0) CPU_ZERO(&w.cores);
   else sched_setaffinity(0, sizeof w.cores, &w.cores);
   w.team->serve(w);
   return nullptr;
@@ -278,13 +289,16 @@ Team::Job& Team::next_job(Worker& me) {
   Clock::time_point since = Clock::now();
   for (Spin spin;; spin.once()) {
     std::uintptr_t state = me.state.load(std::memory_order_relaxed);
-    if (state > kClaimed && me.state.compare_exchange_strong(state, state | 1, std::memory_order_acquire, std::memory_order_relaxed))
+    if (state > kClaimed &&
+        me.state.compare_exchange_strong(state, state | 1, std::memory_order_acquire, std::memory_order_relaxed))
       return *reinterpret_cast<Job*>(state);
     if (!spin.yielded() || state != kFree) continue;
     if (Clock::now() - since < (expecting_.load(std::memory_order_relaxed) ? kSpinInReplay : kSpin)) continue;
-    if (!me.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel, std::memory_order_relaxed)) continue;
+    if (!me.state.compare_exchange_strong(state, kAsleep, std::memory_order_acq_rel, std::memory_order_relaxed))
+      continue;
     // `wakes` first: whoever ends this changes the state before it.
-    for (std::uint32_t wakes = me.wakes.load(std::memory_order_acquire); me.state.load(std::memory_order_acquire) == kAsleep; wakes = me.wakes.load(std::memory_order_acquire))
+    for (std::uint32_t wakes = me.wakes.load(std::memory_order_acquire);
+         me.state.load(std::memory_order_acquire) == kAsleep; wakes = me.wakes.load(std::memory_order_acquire))
       futex_wait(me.wakes, wakes, std::chrono::hours(1));
     std::uint32_t odd = me.wakes.load(std::memory_order_relaxed);
     if (odd & 1) me.wakes.compare_exchange_strong(odd, odd + 1, std::memory_order_relaxed);

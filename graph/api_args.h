@@ -31,20 +31,21 @@ CallArg arg(const std::optional<T>& o) {
 /// div's rounding_mode: empty means none.
 inline CallArg rounding(std::string_view mode) { return mode.empty() ? CallArg{} : CallArg(mode); }
 
-/// What a function of several operators computes with where an operator would promote its operands, compute half types in Float32 and round
-/// once: tensors in the dtype that the promotion gives, if that is a floating one, half types widened; and the result in that dtype. Eager calls
-/// would round after each of the operators otherwise, and compiled ones only where a value is stored.
+/// What a function of several operators computes with where an operator would promote its operands, compute half types
+/// in Float32 and round once: tensors in the dtype that the promotion gives, if that is a floating one, half types
+/// widened; and the result in that dtype. Eager calls would round after each of the operators otherwise, and compiled
+/// ones only where a value is stored.
 class RoundedOnce {
  public:
   RoundedOnce(std::initializer_list<const Operand*> operands, const char* op, SourceLoc loc);
-  Operand operator()(const Operand& o);           ///< as it takes part; borrows this object
-  Tensor result(const Tensor& t) const;           ///< rounded
-  DType promoted() const { return promoted_; }    ///< of all operands
+  Operand operator()(const Operand& o);         ///< as it takes part; borrows this object
+  Tensor result(const Tensor& t) const;         ///< rounded
+  DType promoted() const { return promoted_; }  ///< of all operands
 
  private:
   DType promoted_;
-  DType computed_;                                ///< Float32 for half types
-  std::vector<Tensor> widened_;                   // never grows beyond what the constructor reserves
+  DType computed_;               ///< Float32 for half types
+  std::vector<Tensor> widened_;  // never grows beyond what the constructor reserves
   SourceLoc loc_;
 };
 
@@ -52,7 +53,9 @@ class RoundedOnce {
 TensorMeta checked_meta(const Tensor& t, const char* op, SourceLoc loc);
 
 /// A dimension counted from the front; a symbolic one is pinned. Throws IndexOutOfRange naming `op`.
-inline int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) { return wrap_dim(dim.value(loc), m.dim(), op, loc); }
+inline int wrapped(const TensorMeta& m, Int dim, const char* op, SourceLoc loc) {
+  return wrap_dim(dim.value(loc), m.dim(), op, loc);
+}
 
 /// f(), whose errors name `op` instead of the operators that it is made of.
 template <class F>
@@ -64,8 +67,8 @@ auto named(const char* op, F&& f) {
   }
 }
 
-/// ATen's indexing takes 0-dim tensors and vectors for each other. `of`, index and source as vectors of the same storage, where none has more dimensions and one has
-/// less; nothing where they are as they are wanted.
+/// ATen's indexing takes 0-dim tensors and vectors for each other. `of`, index and source as vectors of the same
+/// storage, where none has more dimensions and one has less; nothing where they are as they are wanted.
 struct AsVectors {
   Tensor self, index, src;
 };

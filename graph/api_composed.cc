@@ -37,19 +37,24 @@ Tensor index_write(const Tensor& self, Int dim, const Tensor& index, const Tenso
   TensorMeta m = checked_meta(self, op, loc);
   const int d = wrapped(m, dim, op, loc);
   if (m.dim() == 0) {  // a row of one element
-    const Tensor made = index_write(unsqueeze(self, 0, loc), 0, reshape(index, {-1}, loc), reshape(source, {-1}, loc), accumulate, inplace, op, loc);
+    const Tensor made = index_write(unsqueeze(self, 0, loc), 0, reshape(index, {-1}, loc), reshape(source, {-1}, loc),
+                                    accumulate, inplace, op, loc);
     return inplace ? self : squeeze(made, 0, loc);
   }
   // Each slice of source is for one index: nothing is broadcast.
   const TensorMeta from = checked_meta(source, op, loc), at = checked_meta(index, op, loc);
   bool fits = at.dim() <= 1 && from.dim() == m.dim();
   for (int k = 0; fits && k < m.dim(); ++k)
-    fits = graph::same(from.size(k), k == d ? (at.dim() ? at.size(0) : Int(1)) : m.size(k), loc, "index: a source of these sizes");
+    fits = graph::same(from.size(k), k == d ? (at.dim() ? at.size(0) : Int(1)) : m.size(k), loc,
+                       "index: a source of these sizes");
   if (m.dim() && !fits)
-    fail(ErrorCode::ShapeMismatch, op, loc, "along dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes), " an index of sizes ", graph::sizes_text(at.layout.sizes),
-         " wants a slice for each, not a source of sizes ", graph::sizes_text(from.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, op, loc, "along dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes),
+         " an index of sizes ", graph::sizes_text(at.layout.sizes), " wants a slice for each, not a source of sizes ",
+         graph::sizes_text(from.layout.sizes));
   std::vector<Tensor> list = indices_at(d, index);
-  return named(op, [&] { return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace); });
+  return named(op, [&] {
+    return call1(OpId::index_put, {arg(self), TensorArrayRef(list), arg(source), accumulate}, loc, inplace);
+  });
 }
 
 /// Keeps where `keep` (of column index and row index + diagonal) holds.
@@ -134,7 +139,8 @@ Tensor Tensor::zero_(SourceLoc loc) const { return fill_(0, loc); }
 // ---- reductions, normalisation, products
 
 namespace {
-/// What stands at these places along dim: a gradient goes to them alone, where that of a greatest or least value would be shared by its equals.
+/// What stands at these places along dim: a gradient goes to them alone, where that of a greatest or least value would
+/// be shared by its equals.
 TensorPair at_places(const Tensor& self, Int dim, bool keepdim, const Tensor& places, SourceLoc loc) {
   const Tensor values = gather(self, dim, places, loc);
   if (keepdim) return {values, places};
@@ -270,9 +276,11 @@ Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value, SourceLoc loc) {
     const bool seen = !depends_on_data(before) && !depends_on_data(after) && !depends_on_data(sizes[d]);
     if (std::int64_t n = 0; seen && (__builtin_add_overflow(before.hint(), after.hint(), &n) ||
                                      __builtin_add_overflow(n, sizes[d].hint(), &n)))
-      fail(ErrorCode::InvalidArgument, "pad", loc, "padding ", before, " and ", after, " of dimension ", d, " of size ", sizes[d], " does not fit 63 bits");
+      fail(ErrorCode::InvalidArgument, "pad", loc, "padding ", before, " and ", after, " of dimension ", d, " of size ",
+           sizes[d], " does not fit 63 bits");
     if (seen && (before.hint() < -sizes[d].hint() || after.hint() < -sizes[d].hint()))
-      fail(ErrorCode::IndexOutOfRange, "pad", loc, before, " and ", after, " take more of dimension ", d, " than its size ", sizes[d]);
+      fail(ErrorCode::IndexOutOfRange, "pad", loc, before, " and ", after, " take more of dimension ", d,
+           " than its size ", sizes[d]);
     sizes[d] = sizes[d] + before + after;
     Int crop = 0;
     if (!graph::ask(detail::compare_le(0, before, loc), "pad: adds in front")) {
@@ -328,12 +336,14 @@ Tensor flip_dim(const Tensor& self, int d, Int n, Device device, SourceLoc loc) 
   return index_select(self, d, arange(n - 1, -1, -1, {kInt64, device}, loc), loc);
 }
 
-// Eagerly the indices are a tensor: of a long dimension it would be larger than what it turns around, so that goes by blocks.
+// Eagerly the indices are a tensor: of a long dimension it would be larger than what it turns around, so that goes by
+// blocks.
 Tensor flip_in_blocks(const Tensor& self, int d, std::int64_t n, std::int64_t block, Device device, SourceLoc loc) {
   Tensor out = empty_like(self, {}, loc);
   for (std::int64_t at = 0; at < n; at += block) {
     const std::int64_t end = std::min(n, at + block);
-    out.slice(d, at, end, 1, loc).copy_(flip_dim(self.slice(d, n - end, n - at, 1, loc), d, end - at, device, loc), loc);
+    out.slice(d, at, end, 1, loc)
+        .copy_(flip_dim(self.slice(d, n - end, n - at, 1, loc), d, end - at, device, loc), loc);
   }
   return out;
 }
@@ -349,20 +359,25 @@ Tensor flip(const Tensor& self, IntArrayRef dims, SourceLoc loc) {
   for (Int dim : dims) {
     int d = wrapped(m, dim, "flip", loc);
     if (m.dim() == 0) continue;
-    if (seen & (1u << d)) fail(ErrorCode::InvalidArgument, "flip", loc, "dimension ", d, " appears twice in ", graph::sizes_text(dims.vec()));
+    if (seen & (1u << d))
+      fail(ErrorCode::InvalidArgument, "flip", loc, "dimension ", d, " appears twice in ",
+           graph::sizes_text(dims.vec()));
     seen |= 1u << d;
     const Int n = m.size(d);
-    out = !current_trace && n.hint() > kLong ? flip_in_blocks(out, d, n.hint(), kLong, m.device, loc) : flip_dim(out, d, n, m.device, loc);
+    out = !current_trace && n.hint() > kLong ? flip_in_blocks(out, d, n.hint(), kLong, m.device, loc)
+                                             : flip_dim(out, d, n, m.device, loc);
   }
   return out.impl() == self.impl() ? clone(self, loc) : out;
 }
 
 namespace {
 void need_count(Int repeats, const char* op, SourceLoc loc) {
-  if (!graph::require(detail::compare_le(0, repeats, loc), "repeat: how often")) fail(ErrorCode::InvalidArgument, op, loc, "cannot repeat ", repeats, " times");
+  if (!graph::require(detail::compare_le(0, repeats, loc), "repeat: how often"))
+    fail(ErrorCode::InvalidArgument, op, loc, "cannot repeat ", repeats, " times");
 }
 [[noreturn]] void too_many(Int repeats, Int size, const char* op, SourceLoc loc) {
-  fail(ErrorCode::InvalidArgument, op, loc, repeats, " repeats of size ", size, " hold more elements than 63 bits can count");
+  fail(ErrorCode::InvalidArgument, op, loc, repeats, " repeats of size ", size,
+       " hold more elements than 63 bits can count");
 }
 }  // namespace
 
@@ -374,7 +389,8 @@ Tensor repeat(const Tensor& self, IntArrayRef repeats, SourceLoc loc) {
   }
   std::size_t lead = repeats.size() - m.layout.sizes.size();
   if (repeats.size() > kMaxRank)
-    fail(ErrorCode::InvalidArgument, "repeat", loc, "got ", repeats.size(), " repeats; at most ", kMaxRank, " dimensions are supported");
+    fail(ErrorCode::InvalidArgument, "repeat", loc, "got ", repeats.size(), " repeats; at most ", kMaxRank,
+         " dimensions are supported");
   guards::LibraryScope operators;
   Tensor tiled = self;
   Ints expanded, sizes;

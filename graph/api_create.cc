@@ -105,8 +105,9 @@ Tensor scalar_tensor(Scalar value, const TensorOptions& options, SourceLoc loc) 
 Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& options, SourceLoc loc) {
   DeviceName device(options);
   bool floats = start.is_float() || end.is_float() || step.is_float();
-  return call1(OpId::arange,
-               {start, end, step, floats ? floats_of(options) : options.dtype.value_or(kInt64), std::string_view(device)}, loc);
+  return call1(
+      OpId::arange,
+      {start, end, step, floats ? floats_of(options) : options.dtype.value_or(kInt64), std::string_view(device)}, loc);
 }
 Tensor arange(Scalar start, Scalar end, const TensorOptions& options, SourceLoc loc) {
   return arange(start, end, 1, options, loc);
@@ -167,7 +168,8 @@ Tensor eye(Int n, std::optional<Int> m, const TensorOptions& options, SourceLoc 
   check_made({n, m.value_or(n)}, dtype, "eye", loc);
   TensorOptions index{kInt64, options.device};
   // Nothing on the way is larger than what is asked for.
-  if (graph::ask(detail::compare_eq(n, 0, loc), "eye: no rows") || graph::ask(detail::compare_eq(m.value_or(n), 0, loc), "eye: no columns"))
+  if (graph::ask(detail::compare_eq(n, 0, loc), "eye: no rows") ||
+      graph::ask(detail::compare_eq(m.value_or(n), 0, loc), "eye: no columns"))
     return zeros({n, m.value_or(n)}, {dtype, options.device}, loc);
   Tensor rows = unsqueeze(arange(n, index, loc), 1, loc), columns = arange(m.value_or(n), index, loc);
   return to(eq(rows, columns, loc), dtype, loc);
@@ -197,7 +199,8 @@ Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options
   if (!graph::require(detail::compare_lt(low, high, loc), "randint: low below high")) {
     fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is empty");
   }
-  if (!graph::difference_fits(high, low, "randint: the range fits")) fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is more than 63 bits count");
+  if (!graph::difference_fits(high, low, "randint: the range fits"))
+    fail(ErrorCode::InvalidArgument, "randint", loc, "the range [", low, ", ", high, ") is more than 63 bits count");
   // float64 has 53 random bits: even over every range a tensor can be indexed with.
   Tensor unit = rand(size, {kFloat64, options.device}, loc);
   Tensor steps = to(floor(mul(unit, high - low, loc), loc), kInt64, loc);
@@ -225,9 +228,15 @@ Tensor Tensor::normal_(double mean, double std, SourceLoc loc) const {
   return copy_(reprise::add(reprise::mul(randn_like(*this, {}, loc), std, loc), mean, 1, loc), loc);
 }
 
-Tensor Tensor::new_zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return zeros(size, like(*this, options, "new_zeros", loc), loc); }
-Tensor Tensor::new_ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return ones(size, like(*this, options, "new_ones", loc), loc); }
-Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const { return empty(size, like(*this, options, "new_empty", loc), loc); }
+Tensor Tensor::new_zeros(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const {
+  return zeros(size, like(*this, options, "new_zeros", loc), loc);
+}
+Tensor Tensor::new_ones(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const {
+  return ones(size, like(*this, options, "new_ones", loc), loc);
+}
+Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& options, SourceLoc loc) const {
+  return empty(size, like(*this, options, "new_empty", loc), loc);
+}
 Tensor Tensor::new_full(IntArrayRef size, Scalar fill_value, const TensorOptions& options, SourceLoc loc) const {
   return full(size, fill_value, like(*this, options, "new_full", loc), loc);
 }

@@ -34,7 +34,8 @@ class Einsum {
       const auto rank = static_cast<std::size_t>(graph::api::checked_meta(operands[i], "einsum", loc_).dim());
       const std::size_t dots = inputs[i].find('.'), named = inputs[i].size() - (dots != std::string::npos);
       if (dots == std::string::npos ? rank != named : rank < named)
-        bad("gives operand " + std::to_string(i) + " " + std::to_string(named) + " dimensions, it has " + std::to_string(rank));
+        bad("gives operand " + std::to_string(i) + " " + std::to_string(named) + " dimensions, it has " +
+            std::to_string(rank));
       if (dots != std::string::npos) {
         const std::string own = std::string("01234567").substr(8 - (rank - named));
         inputs[i].replace(dots, 1, own);
@@ -90,7 +91,8 @@ class Einsum {
     for (const std::string& s : inputs) all += s;
     std::array<std::int64_t, 256> times{};
     for (unsigned char c : all) ++times[c];
-    if (!in_output) {  // the classical rule: letters that occur once, in alphabetical order; what "..." stands for comes first ('.' < 'A')
+    // the classical rule: letters that occur once, in alphabetical order; what "..." stands for comes first ('.' < 'A')
+    if (!in_output) {
       if (has(all, '.')) output_ += '.';
       for (char c : all) {
         if (c != '.' && times[static_cast<unsigned char>(c)] == 1) output_ += c;

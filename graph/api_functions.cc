@@ -19,8 +19,10 @@ using graph::api::rounding;
 // ---- pointwise: operators of one tensor, and of two operands
 #define REPRISE_UNARY(name, rule, twin) \
   Tensor name(const Tensor& self, SourceLoc loc) { return call1(OpId::name, {arg(self)}, loc); }
-#define REPRISE_BINARY(name, rule, twin) \
-  Tensor name(const Operand& self, const Operand& other, SourceLoc loc) { return call1(OpId::name, {arg(self), arg(other)}, loc); }
+#define REPRISE_BINARY(name, rule, twin)                                  \
+  Tensor name(const Operand& self, const Operand& other, SourceLoc loc) { \
+    return call1(OpId::name, {arg(self), arg(other)}, loc);               \
+  }
 #include "reprise/elementwise_ops.inc"
 #undef REPRISE_UNARY
 #undef REPRISE_BINARY
@@ -87,13 +89,13 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value,
 Tensor clone(const Tensor& self, SourceLoc loc) { return call1(OpId::clone, {arg(self)}, loc); }
 
 // ---- reductions
-#define REPRISE_REDUCTION(name, cls, rule)                                                       \
-  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) {        \
-    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim)}, loc);                          \
+#define REPRISE_REDUCTION(name, cls, rule)                                                \
+  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, SourceLoc loc) { \
+    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim)}, loc);                   \
   }
-#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                              \
-  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) {      \
-    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);                                        \
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                         \
+  Tensor name(const Tensor& self, const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) { \
+    return call1(OpId::name, {arg(self), arg(dim), arg(keepdim), arg(dtype)}, loc);                                   \
   }
 #include "reprise/reduction_ops.inc"
 #undef REPRISE_REDUCTION
@@ -154,10 +156,13 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias, Sou
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha, SourceLoc loc) {
   return call1(OpId::addmm, {arg(self), arg(mat1), arg(mat2), arg(beta), arg(alpha)}, loc);
 }
-Tensor int_mm(const Tensor& self, const Tensor& mat2, SourceLoc loc) { return call1(OpId::int_mm, {arg(self), arg(mat2)}, loc); }
-Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias, std::optional<DType> out_dtype,
-                 const OptionalDims& block, SourceLoc loc) {
-  return call1(OpId::scaled_mm, {arg(self), arg(mat2), arg(scale_a), arg(scale_b), arg(bias), arg(out_dtype), arg(block)}, loc);
+Tensor int_mm(const Tensor& self, const Tensor& mat2, SourceLoc loc) {
+  return call1(OpId::int_mm, {arg(self), arg(mat2)}, loc);
+}
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b,
+                 const Tensor& bias, std::optional<DType> out_dtype, const OptionalDims& block, SourceLoc loc) {
+  return call1(OpId::scaled_mm,
+               {arg(self), arg(mat2), arg(scale_a), arg(scale_b), arg(bias), arg(out_dtype), arg(block)}, loc);
 }
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const Tensor& attn_mask, double dropout_p, bool is_causal,
@@ -203,7 +208,8 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 }
 
 // ---- indexing
-std::optional<graph::api::AsVectors> graph::api::as_vectors(const Tensor& self, const Tensor& index, const Tensor* src, SourceLoc loc) {
+std::optional<graph::api::AsVectors> graph::api::as_vectors(const Tensor& self, const Tensor& index, const Tensor* src,
+                                                            SourceLoc loc) {
   int least = 1;
   for (const Tensor* t : {&self, &index, src}) {
     if (!t) continue;
@@ -221,7 +227,8 @@ Tensor index_select(const Tensor& self, Int dim, const Tensor& index, SourceLoc 
   return call1(OpId::index_select, {arg(self), arg(dim), arg(index)}, loc);
 }
 Tensor gather(const Tensor& self, Int dim, const Tensor& index, SourceLoc loc) {
-  if (const auto v = graph::api::as_vectors(self, index, nullptr, loc)) return view(call1(OpId::gather, {arg(v->self), arg(dim), arg(v->index)}, loc), index.sizes(), loc);
+  if (const auto v = graph::api::as_vectors(self, index, nullptr, loc))
+    return view(call1(OpId::gather, {arg(v->self), arg(dim), arg(v->index)}, loc), index.sizes(), loc);
   return call1(OpId::gather, {arg(self), arg(dim), arg(index)}, loc);
 }
 Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc) {
@@ -233,11 +240,14 @@ Tensor index(const Tensor& self, TensorArrayRef indices, SourceLoc loc) {
 }
 Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& src, SourceLoc loc) {
   if (const auto v = graph::api::as_vectors(self, index, src.tensor(), loc))
-    return view(call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc), self.sizes(), loc);
+    return view(
+        call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc),
+        self.sizes(), loc);
   return call1(OpId::scatter, {arg(self), arg(dim), arg(index), arg(src)}, loc);
 }
 Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) {
-  if (const auto v = graph::api::as_vectors(self, index, &src, loc)) return view(call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc), self.sizes(), loc);
+  if (const auto v = graph::api::as_vectors(self, index, &src, loc))
+    return view(call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc), self.sizes(), loc);
   return call1(OpId::scatter_add, {arg(self), arg(dim), arg(index), arg(src)}, loc);
 }
 Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) {

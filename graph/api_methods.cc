@@ -12,12 +12,15 @@ using graph::api::rounding;
 
 #define REPRISE_TWIN_Inplace(...) __VA_ARGS__
 #define REPRISE_TWIN_None(...)
-#define REPRISE_UNARY(name, rule, twin)                                              \
-  Tensor Tensor::name(SourceLoc loc) const { return reprise::name(*this, loc); }     \
-  REPRISE_TWIN_##twin(Tensor Tensor::name##_(SourceLoc loc) const { return call1(OpId::name, {arg(*this)}, loc, true); })
-#define REPRISE_BINARY(name, rule, twin)                                                                         \
-  Tensor Tensor::name(const Operand& other, SourceLoc loc) const { return reprise::name(*this, other, loc); }    \
-  REPRISE_TWIN_##twin(Tensor Tensor::name##_(const Operand& other, SourceLoc loc) const { return call1(OpId::name, {arg(*this), arg(other)}, loc, true); })
+#define REPRISE_UNARY(name, rule, twin)                                          \
+  Tensor Tensor::name(SourceLoc loc) const { return reprise::name(*this, loc); } \
+  REPRISE_TWIN_##twin(Tensor Tensor::name##_(SourceLoc loc)                      \
+                          const { return call1(OpId::name, {arg(*this)}, loc, true); })
+#define REPRISE_BINARY(name, rule, twin)                                                                      \
+  Tensor Tensor::name(const Operand& other, SourceLoc loc) const { return reprise::name(*this, other, loc); } \
+  REPRISE_TWIN_##twin(Tensor Tensor::name##_(const Operand& other, SourceLoc loc) const {                     \
+    return call1(OpId::name, {arg(*this), arg(other)}, loc, true);                                            \
+  })
 #include "reprise/elementwise_ops.inc"
 #undef REPRISE_UNARY
 #undef REPRISE_BINARY
@@ -125,9 +128,15 @@ Tensor Tensor::masked_fill_(const Tensor& mask, const Operand& value, SourceLoc 
 }
 Tensor Tensor::to(DType dtype, SourceLoc loc) const { return reprise::to(*this, dtype, loc); }
 Tensor Tensor::to(Device device, SourceLoc loc) const { return reprise::to(*this, device, loc); }
-Tensor Tensor::to(Device device, bool non_blocking, SourceLoc loc) const { return reprise::to(*this, device, non_blocking, loc); }
-Tensor Tensor::to(Device device, DType dtype, SourceLoc loc) const { return reprise::to(reprise::to(*this, dtype, loc), device, loc); }
-Tensor Tensor::to(const TensorOptions& options, SourceLoc loc) const { return to(options.device.value_or(device()), options.dtype.value_or(dtype()), loc); }
+Tensor Tensor::to(Device device, bool non_blocking, SourceLoc loc) const {
+  return reprise::to(*this, device, non_blocking, loc);
+}
+Tensor Tensor::to(Device device, DType dtype, SourceLoc loc) const {
+  return reprise::to(reprise::to(*this, dtype, loc), device, loc);
+}
+Tensor Tensor::to(const TensorOptions& options, SourceLoc loc) const {
+  return to(options.device.value_or(device()), options.dtype.value_or(dtype()), loc);
+}
 Tensor Tensor::to(const Tensor& other, SourceLoc loc) const { return to(other.device(), other.dtype(), loc); }
 Tensor Tensor::pin_memory(Device device, SourceLoc loc) const { return reprise::pin_memory(*this, device, loc); }
 bool Tensor::is_pinned(SourceLoc loc) const { return reprise::is_pinned(*this, loc); }
@@ -136,11 +145,13 @@ Tensor Tensor::cuda(int index, SourceLoc loc) const { return reprise::to(*this, 
 Tensor Tensor::type_as(const Tensor& other, SourceLoc loc) const { return reprise::type_as(*this, other, loc); }
 Tensor Tensor::clone(SourceLoc loc) const { return reprise::clone(*this, loc); }
 Tensor Tensor::contiguous(SourceLoc loc) const { return reprise::contiguous(*this, loc); }
-#define REPRISE_REDUCTION(name, cls, rule) \
-  Tensor Tensor::name(const OptionalDims& dim, bool keepdim, SourceLoc loc) const { return reprise::name(*this, dim, keepdim, loc); }
-#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                    \
+#define REPRISE_REDUCTION(name, cls, rule)                                          \
+  Tensor Tensor::name(const OptionalDims& dim, bool keepdim, SourceLoc loc) const { \
+    return reprise::name(*this, dim, keepdim, loc);                                 \
+  }
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                   \
   Tensor Tensor::name(const OptionalDims& dim, bool keepdim, std::optional<DType> dtype, SourceLoc loc) const { \
-    return reprise::name(*this, dim, keepdim, dtype, loc);                                                       \
+    return reprise::name(*this, dim, keepdim, dtype, loc);                                                      \
   }
 #include "reprise/reduction_ops.inc"
 #undef REPRISE_REDUCTION
@@ -199,14 +210,18 @@ Tensor Tensor::scatter(Int dim, const Tensor& index, const Operand& src, SourceL
   return reprise::scatter(*this, dim, index, src, loc);
 }
 Tensor Tensor::scatter_(Int dim, const Tensor& index, const Operand& src, SourceLoc loc) const {
-  if (const auto v = graph::api::as_vectors(*this, index, src.tensor(), loc)) return call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc, true), *this;
+  if (const auto v = graph::api::as_vectors(*this, index, src.tensor(), loc))
+    return call1(OpId::scatter, {arg(v->self), arg(dim), arg(v->index), src.tensor() ? arg(v->src) : arg(src)}, loc,
+                 true),
+           *this;
   return call1(OpId::scatter, {arg(*this), arg(dim), arg(index), arg(src)}, loc, true);
 }
 Tensor Tensor::scatter_add(Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) const {
   return reprise::scatter_add(*this, dim, index, src, loc);
 }
 Tensor Tensor::scatter_add_(Int dim, const Tensor& index, const Tensor& src, SourceLoc loc) const {
-  if (const auto v = graph::api::as_vectors(*this, index, &src, loc)) return call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc, true), *this;
+  if (const auto v = graph::api::as_vectors(*this, index, &src, loc))
+    return call1(OpId::scatter_add, {arg(v->self), arg(dim), arg(v->index), arg(v->src)}, loc, true), *this;
   return call1(OpId::scatter_add, {arg(*this), arg(dim), arg(index), arg(src)}, loc, true);
 }
 Tensor Tensor::index_put(TensorArrayRef indices, const Tensor& values, bool accumulate, SourceLoc loc) const {
@@ -312,7 +327,9 @@ std::vector<Tensor> Tensor::chunk(Int chunks, Int dim, SourceLoc loc) const {
   return reprise::chunk(*this, chunks, dim, loc);
 }
 std::vector<Tensor> Tensor::unbind(Int dim, SourceLoc loc) const { return reprise::unbind(*this, dim, loc); }
-std::vector<Tensor> Tensor::tensor_split(Int sections, Int dim, SourceLoc loc) const { return reprise::tensor_split(*this, sections, dim, loc); }
+std::vector<Tensor> Tensor::tensor_split(Int sections, Int dim, SourceLoc loc) const {
+  return reprise::tensor_split(*this, sections, dim, loc);
+}
 std::vector<Tensor> Tensor::hsplit(Int sections, SourceLoc loc) const { return reprise::hsplit(*this, sections, loc); }
 std::vector<Tensor> Tensor::vsplit(Int sections, SourceLoc loc) const { return reprise::vsplit(*this, sections, loc); }
 

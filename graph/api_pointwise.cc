@@ -23,7 +23,8 @@ TensorMeta meta_of_either(const Operand& a, const Operand& b, const char* op, So
   return checked_meta(*t, op, loc);
 }
 void need_floating(DType t, const char* op, SourceLoc loc) {
-  if (!is_floating(t)) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
+  if (!is_floating(t))
+    fail(ErrorCode::DTypeMismatch, op, loc, "not defined for ", dtype_name(t), " (wanted a floating dtype)");
 }
 
 Tensor log_of_sum(const Operand& given_self, const Operand& given_other, bool base_two, const char* op, SourceLoc loc) {
@@ -34,7 +35,8 @@ Tensor log_of_sum(const Operand& given_self, const Operand& given_other, bool ba
   Tensor greater = maximum(self, other, loc), apart = neg(abs(sub(self, other, 1, loc), loc), loc);
   Tensor rest = base_two ? mul(log1p(exp2(apart, loc), loc), 1.4426950408889634074, loc) : log1p(exp(apart, loc), loc);
   // Equal infinities are apart by NaN.
-  return once.result(where(logical_and(isinf(greater, loc), eq(self, other, loc), loc), greater, add(greater, rest, 1, loc), loc));
+  return once.result(
+      where(logical_and(isinf(greater, loc), eq(self, other, loc), loc), greater, add(greater, rest, 1, loc), loc));
 }
 
 /// The extreme of the two, or the one that is a number.
@@ -90,8 +92,12 @@ Tensor RoundedOnce::result(const Tensor& t) const { return computed_ == promoted
 
 }  // namespace graph::api
 
-Tensor logaddexp(const Operand& self, const Operand& other, SourceLoc loc) { return log_of_sum(self, other, false, "logaddexp", loc); }
-Tensor logaddexp2(const Operand& self, const Operand& other, SourceLoc loc) { return log_of_sum(self, other, true, "logaddexp2", loc); }
+Tensor logaddexp(const Operand& self, const Operand& other, SourceLoc loc) {
+  return log_of_sum(self, other, false, "logaddexp", loc);
+}
+Tensor logaddexp2(const Operand& self, const Operand& other, SourceLoc loc) {
+  return log_of_sum(self, other, true, "logaddexp2", loc);
+}
 
 Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc loc) {
   meta_of_either(given_self, given_other, "xlogy", loc);
@@ -111,16 +117,20 @@ Tensor xlogy(const Operand& given_self, const Operand& given_other, SourceLoc lo
   return once.result(mul(self, log(where(x ? logical_and(eq(*x, 0, loc), bare, loc) : bare, 1, *y, loc), loc), loc));
 }
 
-Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc) { return of_numbers(self, other, true, "fmax", loc); }
-Tensor fmin(const Operand& self, const Operand& other, SourceLoc loc) { return of_numbers(self, other, false, "fmin", loc); }
+Tensor fmax(const Operand& self, const Operand& other, SourceLoc loc) {
+  return of_numbers(self, other, true, "fmax", loc);
+}
+Tensor fmin(const Operand& self, const Operand& other, SourceLoc loc) {
+  return of_numbers(self, other, false, "fmin", loc);
+}
 
 Tensor heaviside(const Tensor& self, const Operand& values, SourceLoc loc) {
   const DType t = checked_meta(self, "heaviside", loc).dtype;
   return where(eq(self, 0, loc), values, gt(self, 0, loc).to(t, loc), loc);
 }
 
-Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
-                  SourceLoc loc) {
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf, SourceLoc loc) {
   const DType t = checked_meta(self, "nan_to_num", loc).dtype;
   if (!is_floating(t)) return clone(self, loc);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -134,19 +144,25 @@ Tensor isneginf(const Tensor& self, SourceLoc loc) { return eq(self, -std::numer
 
 Tensor signbit(const Tensor& self, SourceLoc loc) {
   // A negative zero has one, too.
-  return is_floating(checked_meta(self, "signbit", loc).dtype) ? lt(copysign(ones_like(self, {}, loc), self, loc), 0, loc) : lt(self, 0, loc);
+  return is_floating(checked_meta(self, "signbit", loc).dtype)
+             ? lt(copysign(ones_like(self, {}, loc), self, loc), 0, loc)
+             : lt(self, 0, loc);
 }
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan, SourceLoc loc) {
-  if (!(rtol >= 0 && atol >= 0)) fail(ErrorCode::InvalidArgument, "isclose", loc, "rtol is ", rtol, " and atol ", atol, ", expected at least 0");
+  if (!(rtol >= 0 && atol >= 0))
+    fail(ErrorCode::InvalidArgument, "isclose", loc, "rtol is ", rtol, " and atol ", atol, ", expected at least 0");
   // Integers as int64, in which their distances do not wrap.
-  auto exact = [&](const Tensor& t) { return is_floating(checked_meta(t, "isclose", loc).dtype) ? t : to(t, kInt64, loc); };
+  auto exact = [&](const Tensor& t) {
+    return is_floating(checked_meta(t, "isclose", loc).dtype) ? t : to(t, kInt64, loc);
+  };
   const Tensor a = exact(self), b = exact(other);
   const Operand given_self = a, given_other = b;
   RoundedOnce once({&given_self, &given_other}, "isclose", loc);
   const Operand x = once(given_self), y = once(given_other);
   Tensor same = eq(self, other, loc), far = abs(sub(x, y, 1, loc), loc);
-  Tensor close = logical_and(isfinite(far, loc), le(far, add(mul(abs(*y.tensor(), loc), rtol, loc), atol, 1, loc), loc), loc);
+  Tensor close =
+      logical_and(isfinite(far, loc), le(far, add(mul(abs(*y.tensor(), loc), rtol, loc), atol, 1, loc), loc), loc);
   close = logical_or(same, close, loc);
   return equal_nan ? logical_or(close, logical_and(isnan(self, loc), isnan(other, loc), loc), loc) : close;
 }
@@ -157,8 +173,10 @@ Tensor hardshrink(const Tensor& self, Scalar lambd, SourceLoc loc) {
 }
 Tensor softshrink(const Tensor& self, Scalar lambd, SourceLoc loc) {
   need_floating(checked_meta(self, "softshrink", loc).dtype, "softshrink", loc);
-  if (!(lambd.to_double() >= 0)) fail(ErrorCode::InvalidArgument, "softshrink", loc, "lambd is ", lambd.str(), ", expected at least 0");
-  return where(gt(self, lambd, loc), sub(self, lambd, 1, loc), where(lt(self, -lambd.to_double(), loc), add(self, lambd, 1, loc), mul(self, 0.0, loc), loc), loc);
+  if (!(lambd.to_double() >= 0))
+    fail(ErrorCode::InvalidArgument, "softshrink", loc, "lambd is ", lambd.str(), ", expected at least 0");
+  return where(gt(self, lambd, loc), sub(self, lambd, 1, loc),
+               where(lt(self, -lambd.to_double(), loc), add(self, lambd, 1, loc), mul(self, 0.0, loc), loc), loc);
 }
 Tensor tanhshrink(const Tensor& self, SourceLoc loc) {
   const Operand given = self;
@@ -172,8 +190,10 @@ Tensor prelu(const Tensor& self, const Tensor& weight, SourceLoc loc) {
   Tensor slope = weight;
   if (w.dim() == 1) {
     const Int channels = m.dim() > 1 ? m.size(1) : Int(1);
-    if (!graph::same(w.size(0), 1, loc, "prelu: one slope") && !graph::same(w.size(0), channels, loc, "prelu: a slope for each channel"))
-      fail(ErrorCode::ShapeMismatch, "prelu", loc, "weight has ", w.size(0), " numbers, wanted one or ", channels, ", the channels of sizes ", graph::sizes_text(m.layout.sizes));
+    if (!graph::same(w.size(0), 1, loc, "prelu: one slope") &&
+        !graph::same(w.size(0), channels, loc, "prelu: a slope for each channel"))
+      fail(ErrorCode::ShapeMismatch, "prelu", loc, "weight has ", w.size(0), " numbers, wanted one or ", channels,
+           ", the channels of sizes ", graph::sizes_text(m.layout.sizes));
   }
   if (w.dim() == 1 && m.dim() > 1) {
     Ints sizes(m.layout.sizes.size(), Int(1));
@@ -197,7 +217,8 @@ bool equal(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return same && static_cast<bool>(all(eq(self, other, loc), {}, false, loc).item(loc).to_int().value(loc));
 }
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan, SourceLoc loc) {
-  return static_cast<bool>(all(isclose(self, other, rtol, atol, equal_nan, loc), {}, false, loc).item(loc).to_int().value(loc));
+  return static_cast<bool>(
+      all(isclose(self, other, rtol, atol, equal_nan, loc), {}, false, loc).item(loc).to_int().value(loc));
 }
 
 // ---- the methods
@@ -205,10 +226,13 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
 Tensor Tensor::logaddexp(const Operand& other, SourceLoc loc) const { return reprise::logaddexp(*this, other, loc); }
 Tensor Tensor::fmax(const Operand& other, SourceLoc loc) const { return reprise::fmax(*this, other, loc); }
 Tensor Tensor::fmin(const Operand& other, SourceLoc loc) const { return reprise::fmin(*this, other, loc); }
-Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf, SourceLoc loc) const {
+Tensor Tensor::nan_to_num(std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf,
+                          SourceLoc loc) const {
   return reprise::nan_to_num(*this, nan, posinf, neginf, loc);
 }
-Tensor Tensor::clip(const OptionalOperand& min, const OptionalOperand& max, SourceLoc loc) const { return reprise::clamp(*this, min, max, loc); }
+Tensor Tensor::clip(const OptionalOperand& min, const OptionalOperand& max, SourceLoc loc) const {
+  return reprise::clamp(*this, min, max, loc);
+}
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan, SourceLoc loc) const {
   return reprise::isclose(*this, other, rtol, atol, equal_nan, loc);
 }

@@ -1,5 +1,5 @@
-// What leaves a device's memory, for another device or for the program. Where no interpreter listens these are plain functions;
-// otherwise calls of operators that come back here (transfer_call).
+// What leaves a device's memory, for another device or for the program. Where no interpreter listens these are plain
+// functions; otherwise calls of operators that come back here (transfer_call).
 #include <algorithm>
 
 #include "base/errors.h"
@@ -99,7 +99,8 @@ Tensor Tensor::copy_(const Tensor& src, bool non_blocking, SourceLoc loc) const 
   if (to.device == from.device) return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
   const bool heard = graph::asked(static_cast<graph::Keys>(to.keys | from.keys)) != 0;
   // A number of the host goes anywhere.
-  if (src.dim() == 0 && device::runs_host_code(from.device) && (heard || !non_blocking)) return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
+  if (src.dim() == 0 && device::runs_host_code(from.device) && (heard || !non_blocking))
+    return call1(OpId::copy, {arg(*this), arg(src)}, loc, true);
   if (heard) return call1(OpId::copy_from, {arg(*this), arg(src), non_blocking}, loc, true);
   copy_across(*this, src, non_blocking, loc);
   return *this;
@@ -119,8 +120,12 @@ Tensor::operator bool() const {
 Tensor pin_memory(const Tensor& self, Device device, SourceLoc loc) {
   TensorImpl& t = defined_impl(self, "pin_memory", loc);
   if (t.trace) t.trace->reads_value("pin_memory", loc);
-  if (!device::runs_host_code(t.device)) fail(ErrorCode::DeviceMismatch, "pin_memory", loc, "the tensor is on ", t.device.str(), "; only memory of the host is pinned");
-  if (device::runs_host_code(device)) fail(ErrorCode::InvalidArgument, "pin_memory", loc, "memory is pinned for a device that copies from and to it, which ", device.str(), " is not");
+  if (!device::runs_host_code(t.device))
+    fail(ErrorCode::DeviceMismatch, "pin_memory", loc, "the tensor is on ", t.device.str(),
+         "; only memory of the host is pinned");
+  if (device::runs_host_code(device))
+    fail(ErrorCode::InvalidArgument, "pin_memory", loc,
+         "memory is pinned for a device that copies from and to it, which ", device.str(), " is not");
   device::require_available(device, "pin_memory", loc);
   if (t.storage->pinned == device) return self;
   return pinned_copy(is_dense(t) ? self : contiguous(self, loc), device, loc);
@@ -137,7 +142,8 @@ void graph::transfer_call(const OpCall& c, std::vector<Tensor>& results) {
   defined_impl(self, c.op.schema.name.c_str(), c.loc);
   switch (c.op.id) {
     case OpId::to_device:
-      results.push_back(moved(self, device_from_name(std::get<std::string_view>(c.args[1]), c.loc), std::get<bool>(c.args[2]), c.loc));
+      results.push_back(moved(self, device_from_name(std::get<std::string_view>(c.args[1]), c.loc),
+                              std::get<bool>(c.args[2]), c.loc));
       return;
     case OpId::copy_from:
       if (!c.inplace) break;
@@ -149,8 +155,7 @@ void graph::transfer_call(const OpCall& c, std::vector<Tensor>& results) {
       results.push_back(on_host(self, "item", c.loc));
       return;
     }
-    default:
-      break;
+    default: break;
   }
   fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "is no call between devices");
 }

@@ -22,7 +22,9 @@ using graph::api::checked_meta;
 namespace {
 
 /// A list is as long at every call. `why`: static.
-std::int64_t length_of_list(Int n, const char* why, SourceLoc loc) { return n.is_symbolic() ? n.living()->env().pin(n.expr(), loc, why) : n.value(loc); }
+std::int64_t length_of_list(Int n, const char* why, SourceLoc loc) {
+  return n.is_symbolic() ? n.living()->env().pin(n.expr(), loc, why) : n.value(loc);
+}
 
 int wrap(Int d, int rank, const char* op, SourceLoc loc) { return wrap_dim(d.value(loc), rank, op, loc); }
 
@@ -38,7 +40,9 @@ Ints swapped(int rank, Int a, Int b, const char* op, SourceLoc loc) {
 /// Each part is a tensor of its own; a view may have any size.
 void check_count(std::int64_t parts, int dim, Int size, const char* op, SourceLoc loc) {
   constexpr std::int64_t kMost = 1 << 20;
-  if (parts > kMost) fail(ErrorCode::InvalidArgument, op, loc, parts, " parts of dimension ", dim, " of size ", size, "; at most ", kMost, " are made");
+  if (parts > kMost)
+    fail(ErrorCode::InvalidArgument, op, loc, parts, " parts of dimension ", dim, " of size ", size, "; at most ",
+         kMost, " are made");
 }
 
 Ints transposed_matrix(const Tensor& self, const char* op, SourceLoc loc) {
@@ -89,7 +93,8 @@ Tensor flatten(const Tensor& self, Int start_dim, Int end_dim, SourceLoc loc) {
   Int joined = 1;
   for (int d = start; d <= end; ++d) joined = joined * in[d];
   if (!graph::product_now(Ints(in.begin() + start, in.begin() + end + 1)))
-    fail(ErrorCode::InvalidArgument, "flatten", loc, "dimensions ", start, " to ", end, " of sizes ", sizes_text(in), " hold more elements than 63 bits can count");
+    fail(ErrorCode::InvalidArgument, "flatten", loc, "dimensions ", start, " to ", end, " of sizes ", sizes_text(in),
+         " hold more elements than 63 bits can count");
   for (int d = 0; d < rank; ++d) {
     if (d < start || d > end) sizes.push_back(in[d]);
     if (d == start) sizes.push_back(joined);
@@ -136,11 +141,13 @@ Tensor narrow(const Tensor& self, Int dim, Int start, Int length, SourceLoc loc)
   int d = wrap(dim, static_cast<int>(sizes.size()), "narrow", loc);
   guards::LibraryScope operators;
   // Of what depends on data the number seen says nothing.
-  auto beyond = [](Int n, Int size) { return !graph::depends_on_data(n) && !graph::depends_on_data(size) && n.hint() > size.hint(); };
+  auto beyond = [](Int n, Int size) {
+    return !graph::depends_on_data(n) && !graph::depends_on_data(size) && n.hint() > size.hint();
+  };
   if (!graph::ask(detail::compare_le(0, start, loc), "narrow: start counts from the front")) start = start + sizes[d];
   if (!require(detail::compare_le(0, length, loc), "narrow: length not negative") ||
-      !require(detail::compare_le(0, start, loc), "narrow: start within the size") ||
-      beyond(start, sizes[d]) || beyond(length, sizes[d]) ||  // their sum may wrap
+      !require(detail::compare_le(0, start, loc), "narrow: start within the size") || beyond(start, sizes[d]) ||
+      beyond(length, sizes[d]) ||  // their sum may wrap
       !require(detail::compare_le(start + length, sizes[d], loc), "narrow: end within the size")) {
     fail(ErrorCode::IndexOutOfRange, "narrow", loc, "start ", start, " and length ", length,
          " are out of range for dimension ", d, " of sizes ", sizes_text(sizes));
@@ -170,7 +177,8 @@ Tensor unfold(const Tensor& self, Int dimension, Int size, Int step, SourceLoc l
   Layout out = in;
   out.sizes[d] = (in.sizes[d] - size) / step + 1;
   // A step that leads beyond all memory makes one window, whose stride is of no use.
-  if (graph::product_fits(in.strides[d], step, "unfold: the windows' stride fits")) out.strides[d] = in.strides[d] * step;
+  if (graph::product_fits(in.strides[d], step, "unfold: the windows' stride fits"))
+    out.strides[d] = in.strides[d] * step;
   out.sizes.push_back(size);
   out.strides.push_back(in.strides[d]);
   return as_strided(self, out.sizes, out.strides, std::nullopt, loc);
@@ -207,11 +215,15 @@ std::vector<Tensor> split(const Tensor& self, Int split_size, Int dim, SourceLoc
   int d = wrap(dim, static_cast<int>(sizes.size()), "split", loc);
   if (!require(detail::compare_lt(0, split_size, loc), "split: positive size")) {
     // Nothing is one part of nothing.
-    if (require(detail::compare_eq(split_size, 0, loc), "split: into parts of nothing") && require(detail::compare_eq(sizes[d], 0, loc), "split: of nothing")) return {slice(self, d, 0, 0, 1, loc)};
+    if (require(detail::compare_eq(split_size, 0, loc), "split: into parts of nothing") &&
+        require(detail::compare_eq(sizes[d], 0, loc), "split: of nothing"))
+      return {slice(self, d, 0, 0, 1, loc)};
     fail(ErrorCode::InvalidArgument, "split", loc, "split_size must be positive, got ", split_size);
   }
   guards::LibraryScope operators;
-  std::int64_t count = std::max<std::int64_t>(1, length_of_list(graph::count_steps(sizes[d], split_size), "pinned: the length of the list that split gives", loc));
+  std::int64_t count = std::max<std::int64_t>(
+      1,
+      length_of_list(graph::count_steps(sizes[d], split_size), "pinned: the length of the list that split gives", loc));
   check_count(count, d, sizes[d], "split", loc);
   Ints parts;
   for (std::int64_t i = 0; i + 1 < count; ++i) parts.push_back(split_size);
@@ -253,8 +265,11 @@ std::vector<Tensor> unbind(const Tensor& self, Int dim, SourceLoc loc) {
 Tensor detail::view_as_dtype(const Tensor& self, DType dtype, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "view", loc);
   if (m.dtype == dtype) return alias(self, loc);
-  if (self.impl()->trace || current_trace) bail(Bail::two_dtypes, "view", loc, "sees ", m.dtype, " as ", dtype, " while it is traced: make such a view outside, or convert with to()");
-  if (self.impl()->keys & kWrappedKey) fail(ErrorCode::InvalidArgument, "view", loc, "a tensor with an interpreter of its own (wrap) is seen as ", dtype);
+  if (self.impl()->trace || current_trace)
+    bail(Bail::two_dtypes, "view", loc, "sees ", m.dtype, " as ", dtype,
+         " while it is traced: make such a view outside, or convert with to()");
+  if (self.impl()->keys & kWrappedKey)
+    fail(ErrorCode::InvalidArgument, "view", loc, "a tensor with an interpreter of its own (wrap) is seen as ", dtype);
   check_not_released(*self.impl(), "view", loc);
   TensorImpl made;
   made.rank = self.impl()->rank;
@@ -264,7 +279,10 @@ Tensor detail::view_as_dtype(const Tensor& self, DType dtype, SourceLoc loc) {
   const std::int64_t from = item_size(m.dtype), to = item_size(dtype);
   if (from != to) {
     const int last = made.rank - 1;
-    auto refuse = [&](const auto&... what) { fail(ErrorCode::ShapeMismatch, "view", loc, m.dtype, " ", sizes_text(m.layout.sizes), " is not seen as ", dtype, ": ", what...); };
+    auto refuse = [&](const auto&... what) {
+      fail(ErrorCode::ShapeMismatch, "view", loc, m.dtype, " ", sizes_text(m.layout.sizes), " is not seen as ", dtype,
+           ": ", what...);
+    };
     if (made.rank == 0) refuse("it has no dimension whose size could change");
     if (made.strides[last] != 1) refuse("elements of its last dimension stand ", made.strides[last], " apart");
     // All that is counted in elements, but the last stride. Of more than 63 bits of them there is no memory.
@@ -278,7 +296,8 @@ Tensor detail::view_as_dtype(const Tensor& self, DType dtype, SourceLoc loc) {
     scaled(made.offset, "its offset ");
   }
   Storage* storage = self.impl()->storage;
-  if (made.numel() > 0 && reinterpret_cast<std::uintptr_t>(storage->data) % static_cast<std::uintptr_t>(to)) fail(ErrorCode::InvalidArgument, "view", loc, "its memory is not aligned for ", dtype);
+  if (made.numel() > 0 && reinterpret_cast<std::uintptr_t>(storage->data) % static_cast<std::uintptr_t>(to))
+    fail(ErrorCode::InvalidArgument, "view", loc, "its memory is not aligned for ", dtype);
   retain(storage);
   return Tensor::adopt(new_impl(dtype, m.device, made.sizes, made.strides, made.rank, made.offset, storage));
 }
@@ -308,12 +327,16 @@ Tensor Tensor::resize_(IntArrayRef size, SourceLoc loc) const {
   Ints sizes = size.vec();
   const TensorMeta m = checked_meta(*this, "resize_", loc);
   for (const Int& s : sizes)
-    if (!s.is_symbolic() && s.hint() < 0) fail(ErrorCode::InvalidArgument, "resize_", loc, "negative size in ", graph::sizes_text(sizes));
+    if (!s.is_symbolic() && s.hint() < 0)
+      fail(ErrorCode::InvalidArgument, "resize_", loc, "negative size in ", graph::sizes_text(sizes));
   graph::check_sizes(sizes, item_size(m.dtype), "resize_", loc);
   bool as_it_is = m.dim() == static_cast<int>(sizes.size());
-  for (std::size_t d = 0; as_it_is && d < sizes.size(); ++d) as_it_is = graph::ask(detail::compare_eq(m.layout.sizes[d], sizes[d], loc), "resize_: the same sizes");
+  for (std::size_t d = 0; as_it_is && d < sizes.size(); ++d)
+    as_it_is = graph::ask(detail::compare_eq(m.layout.sizes[d], sizes[d], loc), "resize_: the same sizes");
   if (as_it_is) return *this;
-  for (std::size_t d = 1; d < sizes.size(); ++d) graph::ask(detail::compare_eq(sizes[d], 0, loc), "resize_: a size of 0");  // the strides tell
+  // the strides tell
+  for (std::size_t d = 1; d < sizes.size(); ++d)
+    graph::ask(detail::compare_eq(sizes[d], 0, loc), "resize_: a size of 0");
   Ints strides = graph::made_strides(sizes);
   call_metadata(OpId::as_strided, {arg(*this), IntArrayRef(sizes), IntArrayRef(strides)}, loc);
   return *this;

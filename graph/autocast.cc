@@ -101,14 +101,10 @@ class Autocast final : public Interpreter {
     const AutocastRule* rule = c.inplace ? nullptr : autocast_rules().find(c.op.id);
     if (!rule) return forward(c, results);
     switch (*rule) {
-      case Lower:
-        return cast(c, dtype_, results);
-      case Float32:
-        return cast(c, DType::Float32, results);
-      case Result32:
-        return result_in_float32(c, results);
-      case Widest:
-        return cast(c, widest(c), results);
+      case Lower: return cast(c, dtype_, results);
+      case Float32: return cast(c, DType::Float32, results);
+      case Result32: return result_in_float32(c, results);
+      case Widest: return cast(c, widest(c), results);
     }
   }
 
@@ -130,7 +126,9 @@ class Autocast final : public Interpreter {
   static void result_in_float32(const OpCall& c, std::vector<Tensor>& results) {
     const auto at = static_cast<std::size_t>(c.op.schema.find("dtype"));
     const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-    if (!takes_part(self) || self.impl()->dtype == DType::Float32 || !std::holds_alternative<std::monostate>(c.args[at])) return forward(c, results);
+    if (!takes_part(self) || self.impl()->dtype == DType::Float32 ||
+        !std::holds_alternative<std::monostate>(c.args[at]))
+      return forward(c, results);
     std::vector<CallArg> args(c.args.begin(), c.args.end());
     args[at] = DType::Float32;
     forward({c.op, args, false, c.loc}, results);
@@ -166,10 +164,14 @@ using graph::Setting;
 using graph::thread_state;
 
 AutocastScope::AutocastScope(DType t, bool enabled)
-    : before_(thread_state.top[static_cast<std::size_t>(graph::Key::Autocast)]), word_before_(thread_state.word), own_before_(thread_state.own) {
+    : before_(thread_state.top[static_cast<std::size_t>(graph::Key::Autocast)]), word_before_(thread_state.word),
+      own_before_(thread_state.own) {
   graph::checked_dtype(t, "AutocastScope", {});
-  if (t != DType::Float16 && t != DType::BFloat16) fail(ErrorCode::InvalidArgument, "AutocastScope", {}, dtype_name(t), " is not a dtype that autocast casts to (float16 or bfloat16)");
-  graph::set(enabled ? graph::mode_of(t) : nullptr, enabled ? (static_cast<std::uint64_t>(t) + 1) * one_of(Setting::Autocast) : 0);
+  if (t != DType::Float16 && t != DType::BFloat16)
+    fail(ErrorCode::InvalidArgument, "AutocastScope", {}, dtype_name(t),
+         " is not a dtype that autocast casts to (float16 or bfloat16)");
+  graph::set(enabled ? graph::mode_of(t) : nullptr,
+             enabled ? (static_cast<std::uint64_t>(t) + 1) * one_of(Setting::Autocast) : 0);
   thread_state.own |= bits_of(Setting::Autocast);
 }
 AutocastScope::~AutocastScope() {

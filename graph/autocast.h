@@ -3,7 +3,8 @@
 
 namespace reprise::graph {
 
-/// What autocast makes of an operator's floating operands; of float64 and of in-place calls nothing. The lists are ATen's.
+/// What autocast makes of an operator's floating operands; of float64 and of in-place calls nothing. The lists are
+/// ATen's.
 enum class AutocastRule : std::uint8_t {
   Lower,     ///< cast to the scope's dtype: products
   Float32,   ///< cast to float32: what needs its digits or its range

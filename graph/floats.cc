@@ -1,5 +1,5 @@
-// The thread's default dtype. Shape rules know of float32 alone; where it is another one, an interpreter casts the integers of a call
-// before they are asked, so that a graph says what it computes and depends on no thread.
+// The thread's default dtype. Shape rules know of float32 alone; where it is another one, an interpreter casts the
+// integers of a call before they are asked, so that a graph says what it computes and depends on no thread.
 #include "graph/floats.h"
 
 #include "base/bail.h"
@@ -12,7 +12,8 @@
 namespace reprise::graph {
 namespace {
 
-/// Arguments (bit i: argument i) that are promoted together, and whether integers alone become floats or only beside a float.
+/// Arguments (bit i: argument i) that are promoted together, and whether integers alone become floats or only beside a
+/// float.
 struct Promoted {
   unsigned args = 0;
   bool always = false;
@@ -70,7 +71,8 @@ static_assert(DType{} == DType::Float32, "a thread on which nothing is set has t
 
 void check(DType t, const char* what) {
   checked_dtype(t, what, {});
-  if (!is_floating(t) || is_storage_only(t)) fail(ErrorCode::InvalidArgument, what, {}, dtype_name(t), " is no floating dtype that is computed with");
+  if (!is_floating(t) || is_storage_only(t))
+    fail(ErrorCode::InvalidArgument, what, {}, dtype_name(t), " is no floating dtype that is computed with");
 }
 
 DType current() { return static_cast<DType>(setting(Setting::DefaultDType)); }

@@ -68,7 +68,8 @@ ValueId Graph::add(OpId id, std::vector<NodeArg> args, NodeInfo info) {
 
 namespace {
 /// Of a functional twin: its rule sees the views, and has a result for each; what there is are the bases' new values.
-std::vector<TensorMeta> metas_of_written_views(const Graph& g, const OpDef& def, std::vector<NodeArg> args, SourceLoc loc) {
+std::vector<TensorMeta> metas_of_written_views(const Graph& g, const OpDef& def, std::vector<NodeArg> args,
+                                               SourceLoc loc) {
   const std::vector<ValueId> bases = written_bases(def, args);
   std::vector<std::optional<TensorMeta>> views(args.size());
   std::size_t written = 0;
@@ -91,13 +92,17 @@ std::vector<TensorMeta> metas_of_written_views(const Graph& g, const OpDef& def,
     metas.push_back(g.meta(base));
     metas.back().layout = {metas.back().layout.sizes, contiguous_strides(metas.back().layout.sizes), 0};
   }
-  metas.insert(metas.end(), std::make_move_iterator(c.results.begin() + static_cast<std::ptrdiff_t>(written)), std::make_move_iterator(c.results.end()));
+  metas.insert(metas.end(), std::make_move_iterator(c.results.begin() + static_cast<std::ptrdiff_t>(written)),
+               std::make_move_iterator(c.results.end()));
   return metas;
 }
 }  // namespace
 
-std::vector<TensorMeta> result_metas(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args, SourceLoc loc) {
-  if (def.twin_of && std::any_of(args.begin(), args.end(), [](const NodeArg& a) { return std::holds_alternative<ViewArg>(a); })) return metas_of_written_views(g, def, args, loc);
+std::vector<TensorMeta> result_metas(const Graph& g, const OpDef& def, const std::vector<NodeArg>& args,
+                                     SourceLoc loc) {
+  if (def.twin_of &&
+      std::any_of(args.begin(), args.end(), [](const NodeArg& a) { return std::holds_alternative<ViewArg>(a); }))
+    return metas_of_written_views(g, def, args, loc);
   NodeRuleArgs rule_args(g, args);
   RuleCtx c{def, rule_args.args(), loc, {}, g.form != Form::Traced};
   infer(c);

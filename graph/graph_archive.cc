@@ -24,7 +24,8 @@ bool has_registered(const std::vector<NodeArg>& args) {
   return std::any_of(args.begin(), args.end(), [](const NodeArg& a) {
     if (const auto* region = std::get_if<Region>(&a)) return names_registered(**region);
     const auto* view = std::get_if<ViewArg>(&a);
-    return view && std::any_of(view->steps.begin(), view->steps.end(), [](const ViewStep& s) { return is_registered(s.op) || has_registered(s.args); });
+    return view && std::any_of(view->steps.begin(), view->steps.end(),
+                               [](const ViewStep& s) { return is_registered(s.op) || has_registered(s.args); });
   });
 }
 }  // namespace
@@ -60,9 +61,11 @@ void GraphReader::own(OpId& id) {
 void GraphReader::own(const std::string*& scope) { scope = NameScopes::kept(text()); }
 
 bool names_registered(const Graph& g) {
-  return std::any_of(g.nodes.begin(), g.nodes.end(), [](const Node& n) { return is_registered(n.op) || has_registered(n.args); }) ||
+  return std::any_of(g.nodes.begin(), g.nodes.end(),
+                     [](const Node& n) { return is_registered(n.op) || has_registered(n.args); }) ||
          std::any_of(g.outputs.begin(), g.outputs.end(), [](const OutputSpec& o) {
-           return std::any_of(o.recipe.begin(), o.recipe.end(), [](const ViewStep& s) { return is_registered(s.op) || has_registered(s.args); });
+           return std::any_of(o.recipe.begin(), o.recipe.end(),
+                              [](const ViewStep& s) { return is_registered(s.op) || has_registered(s.args); });
          });
 }
 

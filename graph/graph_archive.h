@@ -38,7 +38,8 @@ class GraphWriter : public guards::ExprWriter {
 class GraphReader : public guards::ExprReader {
  public:
   /// `env`: what the graphs get.
-  GraphReader(std::string_view bytes, std::shared_ptr<guards::ShapeEnv> env) : ExprReader(bytes, *env), shared_(std::move(env)) {}
+  GraphReader(std::string_view bytes, std::shared_ptr<guards::ShapeEnv> env)
+      : ExprReader(bytes, *env), shared_(std::move(env)) {}
   using ExprReader::own;
   void own(Graph&);
   void own(Region&);

@@ -34,7 +34,8 @@ class Below {
     t.top[static_cast<std::size_t>(key)] = next;
     if (!next) t.modes = static_cast<Keys>(t.modes & ~bit(key));
     if (!mode || key != Key::Wrapper) t.answered |= bit(key);
-    if (mode && key == Key::Wrapper) t.word = (t.word & ~bits_of(Setting::Modes)) | (next ? next->stack : 0) * one_of(Setting::Modes);
+    if (mode && key == Key::Wrapper)
+      t.word = (t.word & ~bits_of(Setting::Modes)) | (next ? next->stack : 0) * one_of(Setting::Modes);
     if (key == Key::Autocast) t.word &= ~bits_of(Setting::Autocast);
   }
   ~Below() {
@@ -75,7 +76,8 @@ auto answer(Keys keys, std::span<const CallArg> args, At&& at) {
       Below below(key, mode);
       return at(*by);
     }
-    keys = static_cast<Keys>(keys & ~bit(key));  // a tensor of a trace that is over, or of another thread: eager execution says so
+    // a tensor of a trace that is over, or of another thread: eager execution says so
+    keys = static_cast<Keys>(keys & ~bit(key));
   }
   return at(eager_interpreter());
 }
@@ -95,7 +97,8 @@ void note_settings(const OpCall& c) {
   answer(keys, c.args, [&](Interpreter& by) { by.call(c, results); });
 }
 void call(const OpCall& c, Keys keys, std::vector<Tensor>& results) {
-  if (keys) [[unlikely]] call_in_turn(c, keys, results);
+  if (keys) [[unlikely]]
+    call_in_turn(c, keys, results);
   else eager_interpreter().call(c, results);
 }
 
@@ -112,7 +115,8 @@ Keys keys_of(std::span<const CallArg> args) {
 
 /// With those of the operator itself.
 Keys keys_of(const OpDef& o, Keys of_tensors) {
-  return o.cls == OpClass::View ? static_cast<Keys>(of_tensors | keys_of_views.load(std::memory_order_relaxed)) : of_tensors;
+  return o.cls == OpClass::View ? static_cast<Keys>(of_tensors | keys_of_views.load(std::memory_order_relaxed))
+                                : of_tensors;
 }
 
 std::uint64_t new_serial() {
@@ -120,7 +124,8 @@ std::uint64_t new_serial() {
   return next++;
 }
 
-/// Numbers of interpreters that stand above each other: of one its serial, of several one that is made for them and goes with any of them.
+/// Numbers of interpreters that stand above each other: of one its serial, of several one that is made for them and
+/// goes with any of them.
 class Stacks {
  public:
   static Stacks& get() {
@@ -142,7 +147,8 @@ class Stacks {
   void forget(std::uint64_t serial) noexcept {
     if (!any_.load(std::memory_order_relaxed)) return;
     std::lock_guard lock(mu_);
-    std::erase_if(numbers_, [&](const auto& n) { return std::find(n.first.begin(), n.first.end(), serial) != n.first.end(); });
+    std::erase_if(numbers_,
+                  [&](const auto& n) { return std::find(n.first.begin(), n.first.end(), serial) != n.first.end(); });
     if (numbers_.empty()) any_.store(false, std::memory_order_relaxed);
   }
 
@@ -191,7 +197,9 @@ std::pair<Int, Int> next_random(Int count) {
 }
 
 Tensor wrap(const Tensor& t, std::shared_ptr<Interpreter> by, SourceLoc loc) {
-  if (!by || by->key() != Key::Wrapper) fail(ErrorCode::InvalidArgument, "wrap", loc, by ? "the interpreter's key is not Wrapper" : "there is no interpreter");
+  if (!by || by->key() != Key::Wrapper)
+    fail(ErrorCode::InvalidArgument, "wrap", loc,
+         by ? "the interpreter's key is not Wrapper" : "there is no interpreter");
   defined_impl(t, "wrap", loc);
   Tensor made = call1(OpId::alias, {&t}, loc);
   TensorImpl& impl = *made.impl();
@@ -213,7 +221,8 @@ namespace {
 /// allowed.
 class FilledArgs {
  public:
-  FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc) : FilledArgs(op, std::span(given.begin(), given.size()), loc) {}
+  FilledArgs(const OpDef& op, std::initializer_list<CallArg> given, SourceLoc loc)
+      : FilledArgs(op, std::span(given.begin(), given.size()), loc) {}
   FilledArgs(const OpDef& op, std::span<const CallArg> given, SourceLoc loc) {
     const std::vector<ArgDef>& args = op.schema.args;
     REPRISE_CHECK(given.size() <= args.size());
@@ -239,7 +248,7 @@ class FilledArgs {
     for (; n_ < args.size(); ++n_) values_[n_] = op.defaults[n_];
   }
   std::span<const CallArg> span() const { return {values_.data(), n_}; }
-  Keys keys() const { return keys_; }   ///< of all its tensors
+  Keys keys() const { return keys_; }  ///< of all its tensors
 
  private:
   std::array<CallArg, kMaxArgs> values_;

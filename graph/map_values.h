@@ -6,8 +6,8 @@
 
 namespace reprise::graph {
 
-/// Puts f(v) in the place of each value among a node's argument, of views their bases; missing elements of a Tensor?[] are passed over.
-/// The counterpart of for_each_value.
+/// Puts f(v) in the place of each value among a node's argument, of views their bases; missing elements of a Tensor?[]
+/// are passed over. The counterpart of for_each_value.
 template <class F>
 void map_values(NodeArg& a, F&& f) {
   if (auto* v = std::get_if<ValueId>(&a)) *v = f(*v);
@@ -17,7 +17,8 @@ void map_values(NodeArg& a, F&& f) {
       if (x) x = f(x);
 }
 
-/// Appends a copy of a node of `from`. now: by value of `from`, what stands for it in `to`; it learns where the results are. What is tied is left to the caller.
+/// Appends a copy of a node of `from`. now: by value of `from`, what stands for it in `to`; it learns where the results
+/// are. What is tied is left to the caller.
 inline Node& append_copy(const Graph& from, const Node& n, Graph& to, std::vector<ValueId>& now) {
   std::vector<NodeArg> args = n.args;
   for (NodeArg& a : args) map_values(a, [&](ValueId v) { return now[v.v]; });

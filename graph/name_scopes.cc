@@ -55,14 +55,16 @@ const std::string* NameScopes::kept(std::string_view path) {
   static ForkMutex mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
   std::string text(path);
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   std::lock_guard lock(mutex);
   return &*names.insert(std::move(text)).first;
 }
 
 const std::string* NameScopes::common(const std::string* a, const std::string* b) {
   if (a == b || !a || !b) return a == b ? a : nullptr;
-  const std::size_t equal = static_cast<std::size_t>(std::mismatch(a->begin(), a->end(), b->begin(), b->end()).first - a->begin());
+  const std::size_t equal =
+      static_cast<std::size_t>(std::mismatch(a->begin(), a->end(), b->begin(), b->end()).first - a->begin());
   auto ends = [&](std::size_t n) { return (n == a->size() || (*a)[n] == '.') && (n == b->size() || (*b)[n] == '.'); };
   for (std::size_t n = equal; n > 0; --n)
     if (ends(n)) return kept(std::string_view(*a).substr(0, n));

@@ -15,8 +15,8 @@ class OpColumnBase;
 /// A fact about an operator that is being registered, in the column it is for (OpColumn::fact).
 struct OpFact {
   const OpColumnBase* column;
-  std::function<void(OpId)> tell;               ///< throws: then nothing is told
-  std::function<void(OpId)> forget;             ///< throws nothing
+  std::function<void(OpId)> tell;    ///< throws: then nothing is told
+  std::function<void(OpId)> forget;  ///< throws nothing
 };
 
 /// A column without the type of its facts.
@@ -36,9 +36,10 @@ class OpColumnBase {
   bool (*needed_)(const OpDef&);
 };
 
-/// What one room knows of operators: a vector by OpId. The facts of built-in operators are constants of the room (a column is
-/// `constinit`, so that it is there before any code runs; telling a fact twice does not compile); those of others come with their
-/// registration (register_op.h). Readers take no lock: a fact is told before its operator's id is published, and stays.
+/// What one room knows of operators: a vector by OpId. The facts of built-in operators are constants of the room (a
+/// column is `constinit`, so that it is there before any code runs; telling a fact twice does not compile); those of
+/// others come with their registration (register_op.h). Readers take no lock: a fact is told before its operator's id
+/// is published, and stays.
 template <class T>
 class OpColumn final : public OpColumnBase {
  public:
@@ -47,7 +48,8 @@ class OpColumn final : public OpColumnBase {
     T fact;
   };
   template <std::size_t N>
-  constexpr OpColumn(const char* name, const Row (&rows)[N], bool (*needed)(const OpDef&) = nullptr) : OpColumnBase(name, needed) {
+  constexpr OpColumn(const char* name, const Row (&rows)[N], bool (*needed)(const OpDef&) = nullptr)
+      : OpColumnBase(name, needed) {
     for (const Row& r : rows) {
       Slot& s = built_in_[static_cast<std::size_t>(r.op)];
       if (s.told) throw "an operator's fact is told twice";
@@ -79,7 +81,11 @@ class OpColumn final : public OpColumnBase {
 
   /// For register_op.
   OpFact fact(T f) {
-    return {this, [this, f = std::move(f)](OpId id) { slot(id) = {f, true}; }, [this](OpId id) { slot(id).told = false; }};
+    return {this,
+            [this, f = std::move(f)](OpId id) {
+              slot(id) = {f, true};
+            },
+            [this](OpId id) { slot(id).told = false; }};
   }
 
  private:

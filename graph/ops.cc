@@ -36,23 +36,31 @@ static_assert(std::size(kRows) == kBuiltinOps);
 
 /// What a class asks of a schema.
 void check_schema(const Schema& s, OpClass cls, bool inplace, Effects effects) {
-  auto bad = [&](auto&&... what) { fail(ErrorCode::InvalidArgument, s.name.c_str(), {}, what..., ": \"", s.text, "\""); };
+  auto bad = [&](auto&&... what) {
+    fail(ErrorCode::InvalidArgument, s.name.c_str(), {}, what..., ": \"", s.text, "\"");
+  };
   if (s.args.empty()) bad("has no arguments");
   if (s.args.size() > kMaxArgs) bad("has ", s.args.size(), " arguments, more than ", kMaxArgs);
   if (s.n_results < 0) bad("gives a list of tensors, and nothing says how many");
   const Writes w = writes_of(s);
   const bool may_write = cls == OpClass::Reference || cls == OpClass::Transfer;
-  if (!w.writes.empty() && !may_write) bad("writes '", s.args[w.writes[0]].name, "', as only operators of class Reference may");
-  if (!w.writes.empty() && inplace) bad("writes '", s.args[w.writes[0]].name, "' and cannot have a twin that writes, too");
+  if (!w.writes.empty() && !may_write)
+    bad("writes '", s.args[w.writes[0]].name, "', as only operators of class Reference may");
+  if (!w.writes.empty() && inplace)
+    bad("writes '", s.args[w.writes[0]].name, "' and cannot have a twin that writes, too");
   if (s.n_results == 0 && !may_write) bad("must have results");
   if (s.n_results == 0 && w.writes.empty() && !effects.any()) bad("has no results, writes nothing and has no effect");
   bool shares = false;
   for (const ResultDef& r : s.results) shares = shares || (w.writes.empty() && r.alias && !r.alias->before.empty());
-  if (shares != (cls == OpClass::View)) bad(cls == OpClass::View ? "is a view, and no result shares an argument's alias set" : "is no view, and a result is in an alias set");
+  if (shares != (cls == OpClass::View))
+    bad(cls == OpClass::View ? "is a view, and no result shares an argument's alias set"
+                             : "is no view, and a result is in an alias set");
   // Elementwise operators move with what they are fused into, and views happen nowhere.
-  if (cls != OpClass::Reference && (effects.exit || effects.opaque || effects.lane)) bad("has effects that only operators of class Reference may have");
+  if (cls != OpClass::Reference && (effects.exit || effects.opaque || effects.lane))
+    bad("has effects that only operators of class Reference may have");
   const ArgType first = s.args[0].type;
-  if (inplace && first != ArgType::Tensor && first != ArgType::TensorOrScalar) bad("has a twin, and no tensor that it could write");
+  if (inplace && first != ArgType::Tensor && first != ArgType::TensorOrScalar)
+    bad("has a twin, and no tensor that it could write");
 }
 
 /// The table: built-in operators from the first use on, then what is registered. Operators stay where they are.
@@ -61,7 +69,8 @@ class Table {
   Table() {
     built_in_.reserve(kBuiltinOps);
     for (const Row& r : kRows)
-      built_in_.push_back(make(r.id, parse_schema(r.schema), r.cls, r.rule, (r.flags & kInplace) != 0, (r.flags & kMoves) != 0, {.may_fail = (r.flags & kMayFail) != 0}));
+      built_in_.push_back(make(r.id, parse_schema(r.schema), r.cls, r.rule, (r.flags & kInplace) != 0,
+                               (r.flags & kMoves) != 0, {.may_fail = (r.flags & kMayFail) != 0}));
     for (OpDef& o : built_in_) {
       fill_defaults(o);
       by_name_.emplace(o.schema.name, &o);
@@ -69,7 +78,8 @@ class Table {
   }
 
   const OpDef& at(std::size_t i) const {
-    if (i < kBuiltinOps) [[likely]] return built_in_[i];
+    if (i < kBuiltinOps) [[likely]]
+      return built_in_[i];
     REPRISE_CHECK(i < count());
     return *(*chunks_[i / kChunk].load(std::memory_order_acquire))[i % kChunk];
   }
@@ -86,17 +96,22 @@ class Table {
     Schema schema = parse_schema(n.schema);
     const char* name = schema.name.c_str();
     if (!n.shape) fail(ErrorCode::InvalidArgument, name, {}, "has no shape rule");
-    if (!schema.overload.empty()) fail(ErrorCode::InvalidArgument, name, {}, "an operator is one of its name; overload '", schema.overload, "' needs a name of its own");
+    if (!schema.overload.empty())
+      fail(ErrorCode::InvalidArgument, name, {}, "an operator is one of its name; overload '", schema.overload,
+           "' needs a name of its own");
     check_schema(schema, n.cls, n.inplace, n.effects);
-    if (!n.functional.empty()) facts.push_back(functional_forms().fact(functional_form(schema, writes_of(schema), n.effects, n.functional)));
+    if (!n.functional.empty())
+      facts.push_back(functional_forms().fact(functional_form(schema, writes_of(schema), n.effects, n.functional)));
     for (std::size_t i = 0; i < facts.size(); ++i)
       for (std::size_t k = 0; k < i; ++k)
-        if (facts[i].column == facts[k].column) fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");
+        if (facts[i].column == facts[k].column)
+          fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");
 
     std::unique_lock lock(mu_);
     refuse_taken(schema.name);
     const std::size_t i = count_.load(std::memory_order_relaxed);
-    if (i + 1 > UINT16_MAX) fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX, " operators");
+    if (i + 1 > UINT16_MAX)
+      fail(ErrorCode::InvalidArgument, name, {}, "there is no room for more than ", UINT16_MAX, " operators");
     // All that may throw happens before anything is visible.
     const OpId id = static_cast<OpId>(i);
     std::vector<std::unique_ptr<OpDef>> defs;
@@ -104,7 +119,8 @@ class Table {
     OpDef& writer = *defs[0];
     if (Writes w = writes_of(writer.schema); !w.writes.empty()) {
       const OpId twin = static_cast<OpId>(i + 1);
-      defs.push_back(std::make_unique<OpDef>(make(twin, functional_schema(writer.schema, w), n.cls, rules::functional_twin, false, n.moves, n.effects)));
+      defs.push_back(std::make_unique<OpDef>(
+          make(twin, functional_schema(writer.schema, w), n.cls, rules::functional_twin, false, n.moves, n.effects)));
       defs[1]->twin_of = id;
       writer.functional = twin;
       writer.n_made = static_cast<int>(std::count(w.returns.begin(), w.returns.end(), -1));
@@ -138,7 +154,8 @@ class Table {
 
   static OpDef make(OpId id, Schema schema, OpClass cls, ShapeRule rule, bool inplace, bool moves, Effects effects) {
     const int made = schema.n_results;
-    return {id, cls, std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {}, {}, std::nullopt, std::nullopt, made, {}};
+    return {id, cls,          std::move(schema), rule, inplace, moves || cls == OpClass::View, effects, {},
+            {}, std::nullopt, std::nullopt,      made, {}};
   }
   void refuse_taken(const std::string& name) const {
     if (find(name)) fail(ErrorCode::InvalidArgument, name.c_str(), {}, "there is an operator of this name");
@@ -183,7 +200,9 @@ class Table {
   static void fill_defaults(OpDef& o) {
     for (const ArgDef& a : o.schema.args) o.defaults.push_back(default_value(a));
   }
-  std::atomic<Named*>& bucket(std::string_view name) const { return buckets_[std::hash<std::string_view>()(name) % kBuckets]; }
+  std::atomic<Named*>& bucket(std::string_view name) const {
+    return buckets_[std::hash<std::string_view>()(name) % kBuckets];
+  }
 
   std::vector<OpDef> built_in_;
   std::unordered_map<std::string_view, const OpDef*> by_name_;  // built-in ones

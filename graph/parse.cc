@@ -87,7 +87,8 @@ class Parser {
     in_.expect("}");
   }
 
-  /// region(%0 "x": f32[s0]) { ... }: values are numbered by themselves; the symbols and the form are those of the graph around it.
+  /// region(%0 "x": f32[s0]) { ... }: values are numbered by themselves; the symbols and the form are those of the
+  /// graph around it.
   Region region() {
     constexpr int kDeepest = 64;  // what reads and checks it calls itself
     if (!in_.take_word("region")) in_.bad("wanted a region");
@@ -111,14 +112,13 @@ class Parser {
 
   bool traced() const { return g_.form == Form::Traced; }
 
-  /// The form and symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made with.
+  /// The form and symbols' hints stand behind the inputs but are needed for them: a symbol keeps the hint it is made
+  /// with.
   void ahead_first() {
     TextCursor ahead = in_;
     ahead.expect("graph");
-    if (ahead.peek() == '"')
-      ahead.quoted('"');
-    else
-      ahead.word();
+    if (ahead.peek() == '"') ahead.quoted('"');
+    else ahead.word();
     ahead.expect("(");
     for (bool inside = true; inside;) {
       if (ahead.peek() == '"') {
@@ -246,9 +246,13 @@ class Parser {
     in_.expect(":");
     const std::size_t at = in_.at();
     const std::string kind(in_.word());
-    constexpr NumberInput::Kind kKinds[] = {NumberInput::Kind::Size, NumberInput::Kind::Integer, NumberInput::Kind::Float, NumberInput::Kind::Seed, NumberInput::Kind::Offset};
-    const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds), [&](NumberInput::Kind k) { return number_kind_name(k) == kind; });
-    if (known == std::end(kKinds)) in_.bad("a number is a size, an integer, a float, a seed or an offset, no '" + kind + "'", at);
+    constexpr NumberInput::Kind kKinds[] = {NumberInput::Kind::Size, NumberInput::Kind::Integer,
+                                            NumberInput::Kind::Float, NumberInput::Kind::Seed,
+                                            NumberInput::Kind::Offset};
+    const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                     [&](NumberInput::Kind k) { return number_kind_name(k) == kind; });
+    if (known == std::end(kKinds))
+      in_.bad("a number is a size, an integer, a float, a seed or an offset, no '" + kind + "'", at);
     n.kind = *known;
     g_.numbers.push_back(std::move(n));
   }
@@ -274,7 +278,8 @@ class Parser {
     in_.skip();
     place(Mistake::In::Nodes);
     std::size_t n_results = 0;
-    const bool bare = std::isalpha(static_cast<unsigned char>(in_.peek()));  // an operator without results, or one that writes in place
+    // an operator without results, or one that writes in place
+    const bool bare = std::isalpha(static_cast<unsigned char>(in_.peek()));
     bool inplace = false;
     if (!bare) {
       do {
@@ -287,8 +292,10 @@ class Parser {
     const std::size_t at = in_.at();
     const std::string name = operator_name();
     const OpDef* def = find_op(name);
-    if (const OpDef* twin = def || !name.ends_with('_') ? nullptr : find_op(std::string_view(name).substr(0, name.size() - 1))) {
-      if (!traced()) in_.bad("'" + name + "' writes in place, and only a traced graph may ('traced' stands behind the inputs)", at);
+    if (const OpDef* twin =
+            def || !name.ends_with('_') ? nullptr : find_op(std::string_view(name).substr(0, name.size() - 1))) {
+      if (!traced())
+        in_.bad("'" + name + "' writes in place, and only a traced graph may ('traced' stands behind the inputs)", at);
       if (!bare) in_.bad("'" + name + "' writes in place and has no result");
       if (!twin->has_inplace) in_.bad("'" + name + "': the operator has no in-place form");
       def = twin, inplace = true;
@@ -299,7 +306,8 @@ class Parser {
     }
     if (!def) in_.bad("unknown operator '" + name + "'");
     if (!def->writes.empty() && !traced())
-      in_.bad("'" + name + "' writes its arguments, and only a traced graph may ('traced' stands behind the inputs)", at);
+      in_.bad("'" + name + "' writes its arguments, and only a traced graph may ('traced' stands behind the inputs)",
+              at);
     Node node{def->id, {}, {}, {}, inplace};
     in_.expect("(");
     for (const ArgDef& a : def->schema.args) {
@@ -379,12 +387,14 @@ class Parser {
       while (s.starts_with(' ')) s.remove_prefix(1);
     };
     word(), blank();
-    if (!name.empty() && name.find(':') == std::string::npos && !n.scope) n.scope = NameScopes::kept(std::exchange(name, {}));
+    if (!name.empty() && name.find(':') == std::string::npos && !n.scope)
+      n.scope = NameScopes::kept(std::exchange(name, {}));
     if (name.empty() && !s.empty()) word(), blank();
     if (name.empty() && s.empty() && n.scope) return n;
     const std::size_t colon = name.rfind(':');
     if (colon == std::string::npos || !s.empty()) in_.bad("a location is file:line");
-    n.loc = {interned(name.substr(0, colon)), static_cast<std::uint32_t>(constant(std::string_view(name).substr(colon + 1), in_))};
+    n.loc = {interned(name.substr(0, colon)),
+             static_cast<std::uint32_t>(constant(std::string_view(name).substr(colon + 1), in_))};
     return n;
   }
 
@@ -414,7 +424,8 @@ class Parser {
   Scalar scalar(bool floating) {
     std::string s(in_.until(",)"));
     if (s == "true" || s == "false") return s == "true";
-    if (s.starts_with("float(") && s.ends_with(")")) return Scalar(0.0).with_word(integer(std::string_view(s).substr(6, s.size() - 7)));
+    if (s.starts_with("float(") && s.ends_with(")"))
+      return Scalar(0.0).with_word(integer(std::string_view(s).substr(6, s.size() - 7)));
     bool number = s.find_first_of("0123456789") == 0 || s.starts_with("-") || s == "inf" || s == "nan";
     if (number && (floating || s.find_first_of(".einf") != std::string::npos)) {
       char* end = nullptr;
@@ -452,31 +463,23 @@ class Parser {
         return list;
       }
       case ArgType::Int:
-      case ArgType::OptionalInt:
-        return integer(in_.until(",)"));
+      case ArgType::OptionalInt: return integer(in_.until(",)"));
       case ArgType::Ints:
-      case ArgType::OptionalInts:
-        return integers('[', ']');
+      case ArgType::OptionalInts: return integers('[', ']');
       case ArgType::Scalar:
-      case ArgType::OptionalScalar:
-        return scalar(false);
+      case ArgType::OptionalScalar: return scalar(false);
       case ArgType::Float:
-      case ArgType::OptionalFloat:
-        return scalar(true);
+      case ArgType::OptionalFloat: return scalar(true);
       case ArgType::Bool:
         if (in_.take_word("true")) return true;
         if (in_.take_word("false")) return false;
         in_.bad("wanted true or false for '" + a.name + "'");
       case ArgType::DType:
-      case ArgType::OptionalDType:
-        return dtype();
+      case ArgType::OptionalDType: return dtype();
       case ArgType::Str:
-      case ArgType::OptionalStr:
-        return in_.quoted('\'');
-      case ArgType::Region:
-        return region();
-      case ArgType::OptionalGenerator:
-        break;  // None is its only value
+      case ArgType::OptionalStr: return in_.quoted('\'');
+      case ArgType::Region: return region();
+      case ArgType::OptionalGenerator: break;  // None is its only value
     }
     in_.bad("unreadable argument");
   }
@@ -486,9 +489,11 @@ class Parser {
     place(Mistake::In::Outputs);
     OutputSpec o;
     const bool of_traced = kind == "handle_of";
-    if (traced() && (kind == "alias_of_input" || kind == "alias_of_output" || kind == "new_value_of" || kind == "intermediate"))
+    if (traced() &&
+        (kind == "alias_of_input" || kind == "alias_of_output" || kind == "new_value_of" || kind == "intermediate"))
       in_.bad("a traced graph has 'user' and 'handle_of' outputs, no '" + kind + "'");
-    if (of_traced && !traced()) in_.bad("only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
+    if (of_traced && !traced())
+      in_.bad("only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
     if (kind == "user" || (kind == "user_view" && !traced())) {
       o.kind = OutputSpec::Kind::User;
       o.is_view = kind == "user_view";
@@ -527,8 +532,8 @@ class Parser {
   TextCursor in_;
   Graph g_;
   std::array<std::vector<std::size_t>, 4> places_;  ///< where each thing that a Mistake can name stands
-  int depth_ = 0;              ///< of regions in each other
-  std::uint32_t pending_ = 0;  ///< results of the line being read that have no value yet
+  int depth_ = 0;                                   ///< of regions in each other
+  std::uint32_t pending_ = 0;                       ///< results of the line being read that have no value yet
 };
 
 }  // namespace

@@ -31,14 +31,18 @@ Layout seen_on(const Graph& g, OpId view, const std::vector<NodeArg>& args, Layo
 bool identical(const Ints& a, const Ints& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](Int x, Int y) { return identical(x, y); });
 }
-bool identical(const Layout& a, const Layout& b) { return identical(a.sizes, b.sizes) && identical(a.strides, b.strides) && identical(a.offset, b.offset); }
+bool identical(const Layout& a, const Layout& b) {
+  return identical(a.sizes, b.sizes) && identical(a.strides, b.strides) && identical(a.offset, b.offset);
+}
 
 PartSeen part_seen(const Graph& g, ValueId v) {
   guards::LibraryScope exact;
   std::vector<const Node*> views;
-  for (; is_view(g, v); v = std::get<ValueId>(views.back()->args[0])) views.push_back(&g.nodes[static_cast<std::size_t>(g.values[v.v].node)]);
+  for (; is_view(g, v); v = std::get<ValueId>(views.back()->args[0]))
+    views.push_back(&g.nodes[static_cast<std::size_t>(g.values[v.v].node)]);
   Layout at = row_major(g.meta(v));
-  for (; !views.empty(); views.pop_back()) at = seen_on(g, views.back()->op, views.back()->args, std::move(at), views.back()->info.loc);
+  for (; !views.empty(); views.pop_back())
+    at = seen_on(g, views.back()->op, views.back()->args, std::move(at), views.back()->info.loc);
   return {v, std::move(at)};
 }
 
@@ -65,7 +69,8 @@ std::optional<std::vector<Bool>> disjoint(const Layout& a, const Layout& b, Sour
   for (const Layout* l : {&a, &b})
     if (Int n = numel(l->sizes); n.hint() == 0) return std::vector{detail::compare_eq(n, 0, loc)};
   if (Bool before = detail::compare_lt(last_of(a), b.offset, loc); before.hint()) return std::vector{before};
-  const bool same_rows = a.dim() == b.dim() && std::equal(a.strides.begin(), a.strides.end(), b.strides.begin(), [](Int x, Int y) { return identical(x, y); });
+  const bool same_rows = a.dim() == b.dim() && std::equal(a.strides.begin(), a.strides.end(), b.strides.begin(),
+                                                          [](Int x, Int y) { return identical(x, y); });
   if (!same_rows) return std::nullopt;
   // Both lie in a tensor of these sizes and strides, b some steps behind a in one of its dimensions.
   const Int between = b.offset - a.offset;
@@ -86,7 +91,8 @@ std::optional<std::vector<Bool>> disjoint(const Layout& a, const Layout& b, Sour
     if (strides[d].hint() <= 0 || between.hint() % strides[d].hint() != 0) continue;
     if (strides[d].is_symbolic() && !may_divide) continue;
     const Int steps = between / strides[d];
-    std::vector<Bool> conditions{detail::compare_eq(steps * strides[d], between, loc), detail::compare_le(a.sizes[d], steps, loc)};
+    std::vector<Bool> conditions{detail::compare_eq(steps * strides[d], between, loc),
+                                 detail::compare_le(a.sizes[d], steps, loc)};
     if (!conditions[0].hint() || !conditions[1].hint()) continue;
     more = sizes;
     more[d] = steps + b.sizes[d];
@@ -97,11 +103,14 @@ std::optional<std::vector<Bool>> disjoint(const Layout& a, const Layout& b, Sour
 
 }  // namespace
 
-std::optional<std::vector<Bool>> disjoint_conditions(const Layout& a, const Layout& b, SourceLoc loc) { return disjoint(a, b, loc, true); }
+std::optional<std::vector<Bool>> disjoint_conditions(const Layout& a, const Layout& b, SourceLoc loc) {
+  return disjoint(a, b, loc, true);
+}
 
 bool known_disjoint(const Layout& a, const Layout& b) {
   const auto conditions = disjoint(a, b, {}, false);
-  return conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& condition) { return condition.known_true(); });
+  return conditions && std::all_of(conditions->begin(), conditions->end(),
+                                   [](const Bool& condition) { return condition.known_true(); });
 }
 
 }  // namespace reprise::graph

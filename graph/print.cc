@@ -101,7 +101,8 @@ class Printer {
     }
     for (std::size_t i = 0; i < g_.numbers.size(); ++i) {
       const NumberInput& n = g_.numbers[i];
-      text_ += (i || !g_.inputs.empty() ? ", s" : "s") + std::to_string(n.symbol) + " " + quoted(n.name, '"') + ": " + std::string(number_kind_name(n.kind));
+      text_ += (i || !g_.inputs.empty() ? ", s" : "s") + std::to_string(n.symbol) + " " + quoted(n.name, '"') + ": " +
+               std::string(number_kind_name(n.kind));
     }
   }
 
@@ -118,7 +119,8 @@ class Printer {
     std::string s;
     for (std::uint32_t i : used.all) {
       const std::int64_t hint = g_.env->symbols()[i].hint;
-      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " + (used.floats.count(i) ? Scalar(0.0).with_word(hint).str() : std::to_string(hint));
+      s += (s.empty() ? " where s" : ", s") + std::to_string(i) + " = " +
+           (used.floats.count(i) ? Scalar(0.0).with_word(hint).str() : std::to_string(hint));
     }
     return s;
   }
@@ -127,30 +129,23 @@ class Printer {
     return std::visit(
         [&](const auto& v) -> std::string {
           using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, std::monostate>)
-            return "None";
-          else if constexpr (std::is_same_v<T, ValueId>)
-            return name(v);
+          if constexpr (std::is_same_v<T, std::monostate>) return "None";
+          else if constexpr (std::is_same_v<T, ValueId>) return name(v);
           else if constexpr (std::is_same_v<T, std::vector<ValueId>>) {
             std::string s = "[";
             for (std::size_t i = 0; i < v.size(); ++i) s += (i ? ", " : "") + name(v[i]);
             return s + "]";
-          } else if constexpr (std::is_same_v<T, Ints>)
-            return list(v, '[', ']');
-          else if constexpr (std::is_same_v<T, bool>)
-            return v ? "true" : "false";
-          else if constexpr (std::is_same_v<T, DType>)
-            return std::string(dtype_short_name(v));
-          else if constexpr (std::is_same_v<T, std::string>)
-            return quoted(v, '\'');
+          } else if constexpr (std::is_same_v<T, Ints>) return list(v, '[', ']');
+          else if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
+          else if constexpr (std::is_same_v<T, DType>) return std::string(dtype_short_name(v));
+          else if constexpr (std::is_same_v<T, std::string>) return quoted(v, '\'');
           else if constexpr (std::is_same_v<T, ViewArg>) {
             std::string s = name(v.base);
             for (const ViewStep& step : v.steps) s += "." + call(step);
             return s;
           } else if constexpr (std::is_same_v<T, Region>)
             return v ? Printer(*v, with_locations_, indent_ + "  ").region() : "region";
-          else
-            return v.str();
+          else return v.str();
         },
         a);
   }
@@ -165,7 +160,8 @@ class Printer {
       text_ += (i ? ", " : " : ") + type_text(g_.values[n.results[i].v].meta);
       if (i < n.tied.size() && n.tied[i]) text_ += " in " + name(n.tied[i]);
     }
-    if (g_.form == Form::InPlace && (n.keeps_self || n.keeps_part)) text_ += std::string(" keeps") + (n.keeps_self ? " self" : "") + (n.keeps_part ? " part" : "");
+    if (g_.form == Form::InPlace && (n.keeps_self || n.keeps_part))
+      text_ += std::string(" keeps") + (n.keeps_self ? " self" : "") + (n.keeps_part ? " part" : "");
     if (with_locations_) text_ += info(n.info);
     text_ += "\n";
   }
@@ -178,14 +174,17 @@ class Printer {
     if (n.scope) s += " " + (is_plain(*n.scope) ? *n.scope : quoted(*n.scope, '"'));
     if (n.loc) {
       const std::string file = base_name(n.loc.file);
-      s += " " + (file.find_first_of(" \"") == std::string::npos ? file : quoted(file, '"')) + ":" + std::to_string(n.loc.line);
+      s += " " + (file.find_first_of(" \"") == std::string::npos ? file : quoted(file, '"')) + ":" +
+           std::to_string(n.loc.line);
     }
     return s.empty() ? s : "  ;" + s;
   }
 
   /// A name of scopes that is told from what stands beside it.
   static bool is_plain(const std::string& s) {
-    return std::all_of(s.begin(), s.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._[]-").find(c) != std::string_view::npos; });
+    return std::all_of(s.begin(), s.end(), [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("._[]-").find(c) != std::string_view::npos;
+    });
   }
 
   std::string layout(const Layout& l) const {
@@ -210,9 +209,7 @@ class Printer {
       const OutputSpec& o = g_.outputs[i];
       text_ += i ? ", " : " ";
       switch (o.kind) {
-        case OutputSpec::Kind::User:
-          text_ += (o.is_view ? "user_view " : "user ") + name(o.value);
-          break;
+        case OutputSpec::Kind::User: text_ += (o.is_view ? "user_view " : "user ") + name(o.value); break;
         case OutputSpec::Kind::AliasOfInput:
           text_ += "alias_of_input " + std::to_string(o.source) + " " + layout(o.layout) + recipe(o);
           break;
@@ -222,9 +219,7 @@ class Printer {
         case OutputSpec::Kind::NewValueOfInput:
           text_ += "new_value_of " + std::to_string(o.source) + " " + name(o.value);
           break;
-        case OutputSpec::Kind::Intermediate:
-          text_ += "intermediate " + name(o.value);
-          break;
+        case OutputSpec::Kind::Intermediate: text_ += "intermediate " + name(o.value); break;
         case OutputSpec::Kind::HandleOfInput:
           text_ += "handle_of " + std::to_string(o.source) + " " + name(o.value) + (o.grows ? " grows" : "");
           break;

@@ -34,7 +34,8 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
     }
   std::vector<std::size_t> dims(sizes.size());
   std::iota(dims.begin(), dims.end(), std::size_t{0});
-  std::stable_sort(dims.begin(), dims.end(), [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
   Int below = 0;  // where the last element of the dimensions so far stands
   for (std::size_t d : dims) {
     if (is_plain(sizes[d], 1)) continue;
@@ -52,19 +53,21 @@ std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints&
 }
 
 namespace {
-/// Each stride is known to be a multiple of the next smaller one, by at least that dimension's size, as in a part of what stands row by row.
-/// Sums of products, which the conditions are about, are proved more rarely.
+/// Each stride is known to be a multiple of the next smaller one, by at least that dimension's size, as in a part of
+/// what stands row by row. Sums of products, which the conditions are about, are proved more rarely.
 bool strides_nest(const Ints& sizes, const Ints& strides) {
   guards::LibraryScope exact;
   std::vector<std::size_t> dims;
   for (std::size_t d = 0; d < sizes.size(); ++d)
     if (!is_plain(sizes[d], 1)) dims.push_back(d);
-  std::stable_sort(dims.begin(), dims.end(), [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
+  std::stable_sort(dims.begin(), dims.end(),
+                   [&](std::size_t a, std::size_t b) { return strides[a].hint() < strides[b].hint(); });
   if (dims.empty() || !detail::compare_le(1, strides[dims[0]], {}).known_true()) return dims.empty();
   for (std::size_t i = 1; i < dims.size(); ++i) {
     const Int inner = strides[dims[i - 1]], outer = strides[dims[i]];
     const Int steps = identical(inner, Int(1)) ? outer : inner.hint() == 0 ? Int(0) : outer / inner;
-    if (!identical(steps * inner, outer) || !detail::compare_le(sizes[dims[i - 1]], steps, {}).known_true()) return false;
+    if (!identical(steps * inner, outer) || !detail::compare_le(sizes[dims[i - 1]], steps, {}).known_true())
+      return false;
   }
   return true;
 }
@@ -72,13 +75,16 @@ bool strides_nest(const Ints& sizes, const Ints& strides) {
 
 bool known_apart(const Ints& sizes, const Ints& strides) {
   auto conditions = apart_conditions(sizes, strides, {});
-  if (conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); })) return true;
+  if (conditions && std::all_of(conditions->begin(), conditions->end(), [](const Bool& b) { return b.known_true(); }))
+    return true;
   return strides_nest(sizes, strides);
 }
 
 Int count_steps(Int n, Int step) {
   // A step that leads out of any tensor: x.slice(0, 0, n, INT64_MAX).
-  if (!step.is_symbolic() && n.is_symbolic() && step.hint() >= std::int64_t{1} << 62 && detail::compare_le(n, step, {}).known_true()) return Int::min(n, 1);
+  if (!step.is_symbolic() && n.is_symbolic() && step.hint() >= std::int64_t{1} << 62 &&
+      detail::compare_le(n, step, {}).known_true())
+    return Int::min(n, 1);
   return Int::ceil_div(n, step);
 }
 
@@ -91,7 +97,8 @@ bool fits(Int result, const char* why) {
 }  // namespace
 
 bool product_fits(Int a, Int b, const char* why) {
-  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic()) return !__builtin_mul_overflow(a.hint(), b.hint(), &ignored);
+  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic())
+    return !__builtin_mul_overflow(a.hint(), b.hint(), &ignored);
   guards::LibraryScope exact;
   Int product = a * b;
   std::int64_t ignored;
@@ -99,7 +106,8 @@ bool product_fits(Int a, Int b, const char* why) {
 }
 
 bool difference_fits(Int a, Int b, const char* why) {
-  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic()) return !__builtin_sub_overflow(a.hint(), b.hint(), &ignored);
+  if (std::int64_t ignored; !a.is_symbolic() && !b.is_symbolic())
+    return !__builtin_sub_overflow(a.hint(), b.hint(), &ignored);
   if (is_plain(b, INT64_MIN)) return ask(detail::compare_lt(a, 0, {}), why);
   guards::LibraryScope exact;
   Int difference = a - b;

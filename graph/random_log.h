@@ -13,7 +13,8 @@ struct RandomLog {
   bool replays = false;                    ///< they are given again, and the generator stays where it is
   std::size_t next = 0;                    ///< of them
 };
-/// While it lives, this thread's numbers go into the log, or come from it. Of scopes in each other the innermost counts; what it takes, the outer ones have seen taken.
+/// While it lives, this thread's numbers go into the log, or come from it. Of scopes in each other the innermost
+/// counts; what it takes, the outer ones have seen taken.
 class RandomLogScope {
  public:
   explicit RandomLogScope(RandomLog&);
@@ -30,7 +31,8 @@ class RandomLogScope {
 template <class Take>
 std::pair<Int, Int> random_by_log(Take&& take) {
   RandomLog* log = RandomLogScope::current();
-  if (!log) [[likely]] return take();
+  if (!log) [[likely]]
+    return take();
   if (log->replays && log->next < log->taken.size()) return log->taken[log->next++];
   std::pair<Int, Int> made = take();
   if (!log->replays) log->taken.push_back(made);

@@ -1,4 +1,5 @@
-// Where random numbers come from: the process's stream, a program's own, and logs that let a part of a program draw the same again.
+// Where random numbers come from: the process's stream, a program's own, and logs that let a part of a program draw the
+// same again.
 #include "graph/random_stream.h"
 
 #include <mutex>
@@ -71,7 +72,9 @@ void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
 
 namespace reprise {
 
-Generator::Generator(std::uint64_t seed) : stream_(std::make_shared<graph::RandomStream>()) { stream_->seed = static_cast<std::int64_t>(seed); }
+Generator::Generator(std::uint64_t seed) : stream_(std::make_shared<graph::RandomStream>()) {
+  stream_->seed = static_cast<std::int64_t>(seed);
+}
 void Generator::manual_seed(std::uint64_t seed) {
   std::lock_guard lock(graph::random_mutex());
   stream_->seed = static_cast<std::int64_t>(seed), stream_->offset = 0;
@@ -85,7 +88,9 @@ std::int64_t Generator::offset() const {
   return stream_->offset;
 }
 void Generator::set_offset(std::int64_t offset) {
-  if (offset < 0) fail(ErrorCode::InvalidArgument, "Generator", {}, "an offset of ", offset, ": so many numbers cannot have been taken");
+  if (offset < 0)
+    fail(ErrorCode::InvalidArgument, "Generator", {}, "an offset of ", offset,
+         ": so many numbers cannot have been taken");
   std::lock_guard lock(graph::random_mutex());
   stream_->offset = graph::RandomStream::after(0, offset);
 }

@@ -16,7 +16,8 @@ struct Product {
 
   void multiply(Int v) {
     if (!v.is_symbolic()) {
-      number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) * static_cast<std::uint64_t>(v.hint()));  // product_now has been asked
+      // product_now has been asked
+      number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) * static_cast<std::uint64_t>(v.hint()));
     } else if (v.expr()->kind() == guards::ExprKind::Mul && has_no_negative(v.expr())) {
       for (const guards::Expr* f : v.expr()->args()) multiply(Int(f));
     } else {
@@ -25,7 +26,8 @@ struct Product {
   }
   /// (-2) * (-3) is a size, -2 is none: of such a product no factor may stand alone.
   static bool has_no_negative(const guards::Expr* product) {
-    return std::all_of(product->args().begin(), product->args().end(), [](const guards::Expr* f) { return f->env().range_of(f).lo >= 0; });
+    return std::all_of(product->args().begin(), product->args().end(),
+                       [](const guards::Expr* f) { return f->env().range_of(f).lo >= 0; });
   }
   Int value() const {
     Int p = number;
@@ -106,8 +108,10 @@ std::optional<Ints> strides_from_numbers(const Layout& in, const Ints& sizes, St
   for (int d = in.dim(); d > 0;) {
     const std::uint64_t base = bits(in.strides[--d]);
     std::uint64_t chunk = bits(in.sizes[d]), filled = 1;
-    for (; d > 0 && (bits(in.sizes[d - 1]) == 1 || bits(in.strides[d - 1]) == chunk * base); --d) chunk *= bits(in.sizes[d - 1]);
-    for (; at > 0 && (filled < chunk || (filled == chunk && bits(sizes[at - 1]) == 1)); filled *= bits(sizes[--at])) (*out)[at - 1] = static_cast<std::int64_t>(filled * base);
+    for (; d > 0 && (bits(in.sizes[d - 1]) == 1 || bits(in.strides[d - 1]) == chunk * base); --d)
+      chunk *= bits(in.sizes[d - 1]);
+    for (; at > 0 && (filled < chunk || (filled == chunk && bits(sizes[at - 1]) == 1)); filled *= bits(sizes[--at]))
+      (*out)[at - 1] = static_cast<std::int64_t>(filled * base);
     if (filled != chunk) return std::nullopt;
   }
   return at == 0 || in.dim() == 0 ? out : std::nullopt;
@@ -149,7 +153,9 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
   }
   if (Ints asked = sizes; true) {
     if (hole >= 0) asked[hole] = 1;
-    if (!product_now(asked)) fail(ErrorCode::InvalidArgument, op, loc, "sizes ", sizes_text(sizes), " hold more elements than 63 bits can count");
+    if (!product_now(asked))
+      fail(ErrorCode::InvalidArgument, op, loc, "sizes ", sizes_text(sizes),
+           " hold more elements than 63 bits can count");
   }
   for (Int s : in) have.multiply(s);
   auto mismatch = [&] {
@@ -159,7 +165,8 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
   bool zero = want.number == 0;
   if (hole >= 0) {
     // Even of a size that cancels: what stands for -1 is not decided by 0 elements.
-    for (Int f : want.factors) zero = !require(detail::compare_lt(0, f, loc), "view: -1 beside a size of at least 1") || zero;
+    for (Int f : want.factors)
+      zero = !require(detail::compare_lt(0, f, loc), "view: -1 beside a size of at least 1") || zero;
   }
   cancel(have, want);
   Ints out = sizes;
@@ -188,9 +195,11 @@ Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc loc, const char* op
 /// ATen's rule: from the last dimension on, input dimensions that join up in memory form a chunk; each chunk must be
 /// filled exactly by some of the new dimensions, which then take its strides. Which dimensions to try is read off the
 /// hints; only the equalities that make the answer right are asked. A "no" asks that what did not join up really does
-/// not, and that the new dimensions miss the chunk that they missed, because `reshape` then copies where another call would alias.
+/// not, and that the new dimensions miss the chunk that they missed, because `reshape` then copies where another call
+/// would alias.
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc loc, Strides wanted) {
-  if (is_plain_list(in.sizes) && is_plain_list(in.strides) && is_plain_list(sizes)) return strides_from_numbers(in, sizes, wanted);
+  if (is_plain_list(in.sizes) && is_plain_list(in.strides) && is_plain_list(sizes))
+    return strides_from_numbers(in, sizes, wanted);
   const bool all = wanted == Strides::All, asks = all;
   if (!all && known_contiguous(in)) return contiguous_strides(sizes);
   if (all && has_made_strides(in)) return made_strides(sizes);
@@ -214,7 +223,8 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
       require(detail::compare_eq(elements, 0, loc), "view: no elements")) {
     bool unchanged = in.sizes.size() == sizes.size();
     for (std::size_t i = 0; unchanged && i < sizes.size(); ++i)
-      unchanged = identical(in.sizes[i], sizes[i]) || (asks && ask(detail::compare_eq(in.sizes[i], sizes[i], loc), "view: no elements, sizes as they were"));
+      unchanged = identical(in.sizes[i], sizes[i]) || (asks && ask(detail::compare_eq(in.sizes[i], sizes[i], loc),
+                                                                   "view: no elements, sizes as they were"));
     return unchanged ? in.strides : all ? made_strides(sizes) : contiguous_strides(sizes);
   }
   if (asks) ask(detail::compare_eq(elements, 0, loc), "view: strides of a tensor that has elements");
@@ -245,7 +255,8 @@ std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc 
       --at;
     }
     if (!holds(filled, chunk, "view: sizes fill the dimension")) {
-      // They passed it in one step, or there are no more: with every step but the last short of it, no other call fills it.
+      // They passed it in one step, or there are no more: with every step but the last short of it, no other call fills
+      // it.
       apart.insert(apart.end(), short_of.begin(), short_of.end());
       apart.push_back(detail::compare_lt(filled, chunk, loc));
       return no();

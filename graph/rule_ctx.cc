@@ -32,9 +32,12 @@ void check_storage_only(const RuleCtx& c) {
   const TensorMeta* first = nullptr;
   for_each_tensor(c, [&](std::size_t i, const TensorMeta& m) {
     if (is_storage_only(m.dtype) && !c.op.moves)
-      fail(ErrorCode::DTypeMismatch, name, c.loc, "'", c.op.schema.args[i].name, "' is ", dtype_name(m.dtype), ", a dtype for storage alone; cast it, for example with to(kFloat32)");
-    if (first && c.op.cls == OpClass::Join && first->dtype != m.dtype && (is_storage_only(first->dtype) || is_storage_only(m.dtype)))
-      fail(ErrorCode::DTypeMismatch, name, c.loc, dtype_name(first->dtype), " and ", dtype_name(m.dtype), " are not promoted to a common dtype; cast one with to()");
+      fail(ErrorCode::DTypeMismatch, name, c.loc, "'", c.op.schema.args[i].name, "' is ", dtype_name(m.dtype),
+           ", a dtype for storage alone; cast it, for example with to(kFloat32)");
+    if (first && c.op.cls == OpClass::Join && first->dtype != m.dtype &&
+        (is_storage_only(first->dtype) || is_storage_only(m.dtype)))
+      fail(ErrorCode::DTypeMismatch, name, c.loc, dtype_name(first->dtype), " and ", dtype_name(m.dtype),
+           " are not promoted to a common dtype; cast one with to()");
     if (!first) first = &m;
   });
 }
@@ -46,11 +49,13 @@ void infer(RuleCtx& c) {
   c.op.shape(c);
   const int wanted = c.op.n_made;
   if (wanted >= 0 && c.results.size() != static_cast<std::size_t>(wanted))
-    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "its shape rule gives ", c.results.size(), " results; its schema says ", wanted, c.op.writes.empty() ? "" : " beside the arguments that it writes");
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "its shape rule gives ", c.results.size(),
+         " results; its schema says ", wanted, c.op.writes.empty() ? "" : " beside the arguments that it writes");
   if (c.op.moves) return;
   for (const TensorMeta& m : c.results)
     if (is_storage_only(m.dtype))
-      fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, dtype_name(m.dtype), " is a dtype for storage alone: make float32 and cast it with to()");
+      fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, dtype_name(m.dtype),
+           " is a dtype for storage alone: make float32 and cast it with to()");
 }
 
 const TensorMeta& RuleCtx::tensor(int i) const {
@@ -94,7 +99,8 @@ std::string_view RuleCtx::str(int i) const {
 }
 
 DType checked_dtype(DType t, const char* op, SourceLoc loc) {
-  if (static_cast<int>(t) >= kDTypeCount) fail(ErrorCode::InvalidArgument, op, loc, "there is no dtype ", static_cast<int>(t));
+  if (static_cast<int>(t) >= kDTypeCount)
+    fail(ErrorCode::InvalidArgument, op, loc, "there is no dtype ", static_cast<int>(t));
   return t;
 }
 

@@ -86,14 +86,11 @@ std::optional<ArgDefault> read_default(const ArgDef& a, std::string_view t) {
   auto integer = number<std::int64_t>(t);
   auto real = number<double>(t);
   switch (a.type) {
-    case ArgType::Bool:
-      return t == "True" || t == "False" ? Default(t == "True") : std::nullopt;
+    case ArgType::Bool: return t == "True" || t == "False" ? Default(t == "True") : std::nullopt;
     case ArgType::Int:
-    case ArgType::OptionalInt:
-      return integer ? Default(Int(*integer)) : std::nullopt;
+    case ArgType::OptionalInt: return integer ? Default(Int(*integer)) : std::nullopt;
     case ArgType::Float:
-    case ArgType::OptionalFloat:
-      return real ? Default(Scalar(*real)) : std::nullopt;
+    case ArgType::OptionalFloat: return real ? Default(Scalar(*real)) : std::nullopt;
     case ArgType::Scalar:
     case ArgType::OptionalScalar:
     case ArgType::TensorOrScalar:
@@ -104,8 +101,7 @@ std::optional<ArgDefault> read_default(const ArgDef& a, std::string_view t) {
     case ArgType::OptionalStr:
       return t.front() == '\'' || t.front() == '"' ? Default(std::string(t.substr(1, t.size() - 2))) : std::nullopt;
     case ArgType::Ints:
-    case ArgType::OptionalInts:
-      return read_list(t, a.length);
+    case ArgType::OptionalInts: return read_list(t, a.length);
     // Values of these have no text.
     case ArgType::Tensor:
     case ArgType::OptionalTensor:
@@ -114,14 +110,14 @@ std::optional<ArgDefault> read_default(const ArgDef& a, std::string_view t) {
     case ArgType::DType:
     case ArgType::OptionalDType:
     case ArgType::OptionalGenerator:
-    case ArgType::Region:
-      break;
+    case ArgType::Region: break;
   }
   return std::nullopt;
 }
 
 bool holds_tensors(ArgType t) {
-  return t == ArgType::Tensor || t == ArgType::OptionalTensor || t == ArgType::TensorList || t == ArgType::OptionalTensorList;
+  return t == ArgType::Tensor || t == ArgType::OptionalTensor || t == ArgType::TensorList ||
+         t == ArgType::OptionalTensorList;
 }
 
 class Parser {
@@ -150,7 +146,8 @@ class Parser {
  private:
   [[noreturn]] void bad(const std::string& what, std::size_t at) const {
     const std::string_view rest = text_.substr(std::min(at, text_.size())).substr(0, 16);
-    fail(ErrorCode::InvalidArgument, "schema", {}, "column ", at + 1, ": ", what, ", got ", rest.empty() ? "the end" : "'" + std::string(rest) + "'", " in \"", text_, "\"");
+    fail(ErrorCode::InvalidArgument, "schema", {}, "column ", at + 1, ": ", what, ", got ",
+         rest.empty() ? "the end" : "'" + std::string(rest) + "'", " in \"", text_, "\"");
   }
   [[noreturn]] void bad(const std::string& what) const { bad(what, at_); }
 
@@ -213,7 +210,8 @@ class Parser {
       }
       const std::size_t digits = at_;
       while (is_digit(peek())) ++at_;
-      if (at_ > digits && (at_ - digits > 2 || (t.length = std::atoi(text_.data() + digits)) == 0 || t.length > static_cast<int>(kMaxRank)))
+      if (at_ > digits && (at_ - digits > 2 || (t.length = std::atoi(text_.data() + digits)) == 0 ||
+                           t.length > static_cast<int>(kMaxRank)))
         bad("a list's length is between 1 and " + std::to_string(kMaxRank), digits);
       if (peek() != ']') bad("wanted ']'");
       ++at_, name += "[]";
@@ -222,7 +220,8 @@ class Parser {
       if (known.name != name) continue;
       t.type = known.type;
       if (t.alias && !holds_tensors(t.type)) bad("only tensors have alias sets", from);
-      if (t.length && t.type != ArgType::Ints && t.type != ArgType::OptionalInts) bad("only lists of integers have a length", from);
+      if (t.length && t.type != ArgType::Ints && t.type != ArgType::OptionalInts)
+        bad("only lists of integers have a length", from);
       return t;
     }
     bad("there is no type '" + name + "'", from);
@@ -302,7 +301,8 @@ class Parser {
       while (accept(","));
       expect(")", "the end of the results");
     }
-    const bool list = std::any_of(s.results.begin(), s.results.end(), [](const ResultDef& r) { return r.type == ArgType::TensorList; });
+    const bool list = std::any_of(s.results.begin(), s.results.end(),
+                                  [](const ResultDef& r) { return r.type == ArgType::TensorList; });
     if (list && s.results.size() > 1) bad("a list of tensors is the only result", results_at_);
     s.n_results = list ? -1 : static_cast<int>(s.results.size());
   }
@@ -312,9 +312,10 @@ class Parser {
     for (const ResultDef& r : s.results) {
       if (!r.alias) continue;
       for (const std::string& set : r.alias->before) {
-        const bool named = set == "*" || std::any_of(s.args.begin(), s.args.end(), [&](const ArgDef& a) {
-                             return a.alias && std::find(a.alias->before.begin(), a.alias->before.end(), set) != a.alias->before.end();
-                           });
+        const bool named =
+            set == "*" || std::any_of(s.args.begin(), s.args.end(), [&](const ArgDef& a) {
+              return a.alias && std::find(a.alias->before.begin(), a.alias->before.end(), set) != a.alias->before.end();
+            });
         if (!named) bad("a result is in alias set '" + set + "', and no argument is", results_at_);
       }
     }

@@ -122,7 +122,8 @@ void scatter(RuleCtx& c) {
 void scatter_reduce(RuleCtx& c) {
   const std::string_view reduce = c.str(4);
   if (reduce != "sum" && reduce != "prod" && reduce != "amax" && reduce != "amin")
-    fail(ErrorCode::InvalidArgument, name(c), c.loc, "reduce is '", reduce, "', expected sum, prod, mean, amax or amin");
+    fail(ErrorCode::InvalidArgument, name(c), c.loc, "reduce is '", reduce,
+         "', expected sum, prod, mean, amax or amin");
   scatter(c);
 }
 
@@ -143,7 +144,8 @@ void cat(RuleCtx& c) {
   }
   // ATen's old rule: a one-dimensional tensor of no elements joins anything.
   auto skipped = [&](const TensorMeta* t) {
-    return t->dim() == 1 && first->dim() != 1 && require(detail::compare_eq(t->size(0), 0, c.loc), "cat: an empty tensor is skipped");
+    return t->dim() == 1 && first->dim() != 1 &&
+           require(detail::compare_eq(t->size(0), 0, c.loc), "cat: an empty tensor is skipped");
   };
   if (first->dim() == 0)
     fail(ErrorCode::ShapeMismatch, "cat", c.loc, "0-dim tensors cannot be concatenated; use stack");
@@ -180,7 +182,9 @@ void view_scatter(RuleCtx& c) {
   std::vector<RuleArg> args(c.args.begin(), c.args.end());
   args.erase(args.begin() + 1);
   Layout part = apply_view(op(id), args, self.layout, c.loc);
-  if (is_view_of_storage(id) && c.shows_storage && known_contiguous(self.layout) && identical(self.layout.offset, Int(0))) check_within_storage(part, self.layout, c.op.schema.name.c_str(), c.loc);
+  if (is_view_of_storage(id) && c.shows_storage && known_contiguous(self.layout) &&
+      identical(self.layout.offset, Int(0)))
+    check_within_storage(part, self.layout, c.op.schema.name.c_str(), c.loc);
   bool fits = part.sizes.size() == src.layout.sizes.size();
   for (std::size_t d = 0; fits && d < part.sizes.size(); ++d)
     fits = same(part.sizes[d], src.layout.sizes[d], c.loc, "scatter: equal sizes");

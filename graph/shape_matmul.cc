@@ -90,8 +90,8 @@ void addmm(RuleCtx& c) {
   same_dtype(c, 0, 1);
   for (int i : {3, 4}) {
     if (c.scalar(i).is_float() && !is_floating(c.tensor(0).dtype)) {
-      fail(ErrorCode::DTypeMismatch, "addmm", c.loc, "for ", dtype_name(c.tensor(0).dtype), " operands '", c.op.schema.args[i].name,
-           "' must not be a float, got ", c.scalar(i).str());
+      fail(ErrorCode::DTypeMismatch, "addmm", c.loc, "for ", dtype_name(c.tensor(0).dtype), " operands '",
+           c.op.schema.args[i].name, "' must not be a float, got ", c.scalar(i).str());
     }
   }
   // With beta 0 (of either kind the word is 0) self is not read.

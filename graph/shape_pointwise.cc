@@ -14,8 +14,9 @@ const TensorMeta* tensor_or_null(const RuleCtx& c, int i) {
   return m ? *m : nullptr;
 }
 
-/// broadcast() where any size of two that meet may be 1 in another call: the larger one is the result, and nothing is asked but that they fit.
-/// (kernels/plan/fuse_map.cc reads what is 1 at index 0.) Sizes of 0, which 1 is larger than, are asked for.
+/// broadcast() where any size of two that meet may be 1 in another call: the larger one is the result, and nothing is
+/// asked but that they fit. (kernels/plan/fuse_map.cc reads what is 1 at index 0.) Sizes of 0, which 1 is larger than,
+/// are asked for.
 Ints broadcast_any(const Ints& a, const Ints& b, const char* op, SourceLoc loc) {
   const Ints& longer = a.size() >= b.size() ? a : b;
   const Ints& shorter = a.size() >= b.size() ? b : a;
@@ -24,8 +25,10 @@ Ints broadcast_any(const Ints& a, const Ints& b, const char* op, SourceLoc loc) 
     const std::size_t at = out.size() - i;
     const Int x = longer[at], y = shorter[shorter.size() - i];
     if (identical(x, y) || is_plain(x, 1) || is_plain(y, 1) || detail::compare_eq(x, y, loc).known_true()) continue;
-    const Bool equal = detail::compare_eq(x, y, loc), first = detail::compare_eq(x, 1, loc), second = detail::compare_eq(y, 1, loc);
-    if (!require(detail::compare_le(1, x, loc), "broadcast: sizes of at least 1") || !require(detail::compare_le(1, y, loc), "broadcast: sizes of at least 1") ||
+    const Bool equal = detail::compare_eq(x, y, loc), first = detail::compare_eq(x, 1, loc),
+               second = detail::compare_eq(y, 1, loc);
+    if (!require(detail::compare_le(1, x, loc), "broadcast: sizes of at least 1") ||
+        !require(detail::compare_le(1, y, loc), "broadcast: sizes of at least 1") ||
         !require(equal | first | second, "broadcast: equal sizes, or one is 1"))
       continue;
     out[at] = Int::max(x, y);
@@ -134,7 +137,8 @@ void power(RuleCtx& c) {
     for (double special : {2.0, 3.0, -1.0, -2.0, 0.5, -0.5}) {
       const bool integer = special == static_cast<double>(static_cast<std::int64_t>(special));
       if (!s->is_float() && !integer) continue;
-      const std::int64_t word = s->is_float() ? std::bit_cast<std::int64_t>(special) : static_cast<std::int64_t>(special);
+      const std::int64_t word =
+          s->is_float() ? std::bit_cast<std::int64_t>(special) : static_cast<std::int64_t>(special);
       if (detail::compare_eq(s->word(), word, c.loc)) break;
     }
   c.result(t, broadcast_args(c, 2));

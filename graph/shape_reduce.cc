@@ -81,7 +81,8 @@ void reduce_float(RuleCtx& c) {
 
 void reduce_norm(RuleCtx& c) {
   c.scalar(1).word().value(c.loc);  // which norm it is decides the operators: a constant
-  if (const double p = c.scalar(1).to_double(c.loc); p < 0 || std::isinf(p)) need_elements(c, 2);  // an extreme of magnitudes, or a root of a reciprocal
+  // an extreme of magnitudes, or a root of a reciprocal
+  if (const double p = c.scalar(1).to_double(c.loc); p < 0 || std::isinf(p)) need_elements(c, 2);
   reduce(c, need_float(c, c.tensor(0).dtype), 2, c.flag(3));
 }
 

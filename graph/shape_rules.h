@@ -7,7 +7,8 @@
 
 namespace reprise::graph {
 
-/// The shape rules that rows of ops.def name. Each gives result dtype and sizes as ATen would, for plain and symbolic sizes.
+/// The shape rules that rows of ops.def name. Each gives result dtype and sizes as ATen would, for plain and symbolic
+/// sizes.
 namespace rules {
 // shape_pointwise.cc
 void arithmetic(RuleCtx&);
@@ -87,7 +88,8 @@ void item(RuleCtx&);
 void cond(RuleCtx&);
 }  // namespace rules
 
-// ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's line.
+// ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's
+// line.
 
 /// Decides it for this trace; records `why` with the guard.
 bool ask(const Bool&, const char* why);
@@ -100,28 +102,32 @@ inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint(
 /// Has it a number that only the data tell (docs/data_sizes.md)?
 bool depends_on_data(const Int&);
 /// The -1 that stands for a size to be found; an argument that is -1 in this call is guarded to be.
-inline bool is_to_infer(Int a, SourceLoc loc) { return a.hint() == -1 && static_cast<bool>(detail::compare_eq(a, -1, loc)); }
+inline bool is_to_infer(Int a, SourceLoc loc) {
+  return a.hint() == -1 && static_cast<bool>(detail::compare_eq(a, -1, loc));
+}
 
 /// `t`; throws InvalidArgument, naming `op`, for a number that is no dtype's.
 DType checked_dtype(DType t, const char* op, SourceLoc);
 
-/// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of `item_size`
-/// bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value they have in the
-/// call being traced; the sizes of later calls are checked when they are computed (runtime/replay/program.cc).
+/// Throws InvalidArgument, naming `op`, for more dimensions than a tensor may have, and for more elements of
+/// `item_size` bytes than 63 bits count (1: a view, which needs no memory of its own). Symbols count with the value
+/// they have in the call being traced; the sizes of later calls are checked when they are computed
+/// (runtime/replay/program.cc).
 void check_sizes(const Ints& sizes, std::int64_t item_size, const char* op, SourceLoc);
 
 /// Do a * b and a - b fit 64 bits? Decided for this trace, like a branch: plain numbers would wrap.
 bool product_fits(Int a, Int b, const char* why);
 bool difference_fits(Int a, Int b, const char* why);
-/// The product of sizes in the call being traced: nothing where 64 bits do not hold it. (A size of 0 makes any product 0.)
+/// The product of sizes in the call being traced: nothing where 64 bits do not hold it. (A size of 0 makes any product
+/// 0.)
 std::optional<std::int64_t> product_now(const Ints& sizes);
 
 /// ceil(n / step) for 0 <= n and 0 < step.
 Int count_steps(Int n, Int step);
 
 /// Conditions under which different indices of a view stand at different places: each dimension steps over all that the
-/// dimensions of smaller strides reach. Which dimensions these are is read off the hints. nullopt: it is not so nested in
-/// the call being traced (elements may share a place, or be interleaved).
+/// dimensions of smaller strides reach. Which dimensions these are is read off the hints. nullopt: it is not so nested
+/// in the call being traced (elements may share a place, or be interleaved).
 std::optional<std::vector<Bool>> apart_conditions(const Ints& sizes, const Ints& strides, SourceLoc);
 /// Are they known to, whatever the symbols are?
 bool known_apart(const Ints& sizes, const Ints& strides);
@@ -131,8 +137,9 @@ Int last_of(const Layout&);
 /// In a graph the operand of as_strided is all of its storage, row-major, and there is nothing beyond it: throws
 /// IndexOutOfRange, naming `op`, for a view that reaches beyond.
 void check_within_storage(const Layout& made, const Layout& storage, const char* op, SourceLoc);
-/// The layout that a registered view's rule made of `in` shows elements of its operand alone (IndexOutOfRange otherwise), whatever its
-/// strides are (InvalidArgument for a rule that says otherwise). Nothing is asked of built-in views, nor of views of a storage.
+/// The layout that a registered view's rule made of `in` shows elements of its operand alone (IndexOutOfRange
+/// otherwise), whatever its strides are (InvalidArgument for a rule that says otherwise). Nothing is asked of built-in
+/// views, nor of views of a storage.
 void check_within_operand(const OpDef&, std::span<const RuleArg> args, const Layout& in, const Layout& made, SourceLoc);
 
 /// "[2, s0]".
@@ -140,7 +147,8 @@ std::string sizes_text(const Ints&);
 
 /// Result sizes when `dims` (wrapped, sorted ascending, unique) are reduced.
 Ints reduced_sizes(const Ints& sizes, const std::vector<int>& dims, bool keepdim);
-/// The wrapped, sorted dims of an int[]? argument; None and [] mean all. Throws for repeated ones. Used by decompositions too.
+/// The wrapped, sorted dims of an int[]? argument; None and [] mean all. Throws for repeated ones. Used by
+/// decompositions too.
 std::vector<int> reduced_dims(const RuleArg&, int rank, const char* op, SourceLoc);
 
 /// `src` must broadcast to `target` (copy_ and friends).
@@ -153,10 +161,11 @@ Device device_from_name(std::string_view, SourceLoc = {});
 /// `sizes` with one -1 replaced for `in`'s elements; throws ShapeMismatch when they do not fit. Equal factors of both
 /// sides cancel first, so {b, t, -1} of [b, t, 64] asks only that neither b nor t is 0.
 Ints infer_size(const Ints& in, const Ints& sizes, SourceLoc, const char* op = "view");
-/// Strides of a tensor that is made with these sizes, also where one of them is 0: like contiguous_strides, which takes a symbolic
-/// size for no 0.
+/// Strides of a tensor that is made with these sizes, also where one of them is 0: like contiguous_strides, which takes
+/// a symbolic size for no 0.
 Ints made_strides(const Ints& sizes);
-/// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing (of elements).
+/// Strides of `in` seen as `sizes` without a copy; nullopt when no strides do. Known-contiguous input asks nothing (of
+/// elements).
 std::optional<Ints> view_strides(const Layout& in, const Ints& sizes, SourceLoc, Strides = Strides::OfElements);
 
 }  // namespace reprise::graph

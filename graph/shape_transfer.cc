@@ -17,7 +17,8 @@ void copy_from(RuleCtx& c) {
 
 void item(RuleCtx& c) {
   const Int n = numel(c.tensor(0).layout.sizes);
-  if (!require(detail::compare_eq(n, 1, c.loc), "item: one element")) fail(ErrorCode::ShapeMismatch, "item", c.loc, "wants a tensor of one element, but this one has ", n);
+  if (!require(detail::compare_eq(n, 1, c.loc), "item: one element"))
+    fail(ErrorCode::ShapeMismatch, "item", c.loc, "wants a tensor of one element, but this one has ", n);
   c.results.push_back({c.tensor(0).dtype, Device::cpu(), {}});
 }
 

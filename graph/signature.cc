@@ -56,8 +56,7 @@ json recipe(const std::vector<ViewStep>& steps) {
 
 std::string_view kind_name(const OutputSpec& o) {
   switch (o.kind) {
-    case OutputSpec::Kind::User:
-      return o.role == OutputSpec::Role::Result ? "user" : role_name(o.role);
+    case OutputSpec::Kind::User: return o.role == OutputSpec::Role::Result ? "user" : role_name(o.role);
     case OutputSpec::Kind::AliasOfInput: return "alias_of_input";
     case OutputSpec::Kind::AliasOfOutput: return "alias_of_output";
     case OutputSpec::Kind::NewValueOfInput: return "new_value_of_input";
@@ -107,9 +106,12 @@ json signature(const Graph& g) {
     if (m.grows) after["grows"] = true;
     out["inputs"][m.input]["after"] = std::move(after);
   }
-  for (const NumberInput& n : g.numbers) out["inputs"].push_back({{"name", n.name}, {"kind", number_kind_name(n.kind)}, {"symbol", "s" + std::to_string(n.symbol)}});
+  for (const NumberInput& n : g.numbers)
+    out["inputs"].push_back(
+        {{"name", n.name}, {"kind", number_kind_name(n.kind)}, {"symbol", "s" + std::to_string(n.symbol)}});
   // What the symbols are that are spoken of.
-  for (std::uint32_t s : symbols_of_signature(g).all) out["symbols"]["s" + std::to_string(s)] = g.env->symbols()[s].source.name;
+  for (std::uint32_t s : symbols_of_signature(g).all)
+    out["symbols"]["s" + std::to_string(s)] = g.env->symbols()[s].source.name;
   return out;
 }
 

@@ -62,32 +62,22 @@ class Collector {
 
 std::string_view input_kind_name(InputSpec::Kind k) {
   switch (k) {
-    case InputSpec::Kind::User:
-      return "user";
-    case InputSpec::Kind::Parameter:
-      return "parameter";
-    case InputSpec::Kind::Buffer:
-      return "buffer";
-    case InputSpec::Kind::Saved:
-      return "saved";
-    case InputSpec::Kind::Tangent:
-      return "tangent";
+    case InputSpec::Kind::User: return "user";
+    case InputSpec::Kind::Parameter: return "parameter";
+    case InputSpec::Kind::Buffer: return "buffer";
+    case InputSpec::Kind::Saved: return "saved";
+    case InputSpec::Kind::Tangent: return "tangent";
   }
   return "";
 }
 
 std::string_view role_name(OutputSpec::Role r) {
   switch (r) {
-    case OutputSpec::Role::Result:
-      return "result";
-    case OutputSpec::Role::CustomView:
-      return "custom_view";
-    case OutputSpec::Role::Loss:
-      return "loss";
-    case OutputSpec::Role::Gradient:
-      return "gradient";
-    case OutputSpec::Role::Saved:
-      return "saved";
+    case OutputSpec::Role::Result: return "result";
+    case OutputSpec::Role::CustomView: return "custom_view";
+    case OutputSpec::Role::Loss: return "loss";
+    case OutputSpec::Role::Gradient: return "gradient";
+    case OutputSpec::Role::Saved: return "saved";
   }
   return "";
 }

@@ -18,10 +18,12 @@ struct Mistake {
 /// The first one that `verify` would throw.
 std::optional<Mistake> first_mistake(const Graph&);
 
-/// What the operator's shape rule gives for a node in a graph of this form: what names places in a traced graph may name any of its operand's storage.
+/// What the operator's shape rule gives for a node in a graph of this form: what names places in a traced graph may
+/// name any of its operand's storage.
 std::vector<TensorMeta> result_metas(const Graph&, const OpDef&, const std::vector<NodeArg>& args, SourceLoc);
 
-/// The symbols that a graph speaks of, or its signature alone. `floats`: those of which it is known that they are the bits of one.
+/// The symbols that a graph speaks of, or its signature alone. `floats`: those of which it is known that they are the
+/// bits of one.
 struct UsedSymbols {
   std::set<std::uint32_t> all, floats;
 };
@@ -44,8 +46,9 @@ std::string_view role_name(OutputSpec::Role);
 /// "size", "integer", "float", "seed", "offset"
 std::string_view number_kind_name(NumberInput::Kind);
 
-/// Reads what the grammar allows and does not ask whether the shape rules agree: for texts without the hints that they need (printed
-/// without locations). The rest of what `parse` promises holds: an error is InvalidArgument with line and column.
+/// Reads what the grammar allows and does not ask whether the shape rules agree: for texts without the hints that they
+/// need (printed without locations). The rest of what `parse` promises holds: an error is InvalidArgument with line and
+/// column.
 Graph parse_unverified(std::string_view text);
 
 }  // namespace reprise::graph

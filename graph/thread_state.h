@@ -9,8 +9,8 @@ namespace reprise::graph {
 
 class Interpreter;
 
-/// The levels at which an operator call is answered: the highest that the call's tensors or its thread ask for comes first, and what
-/// it calls in turn goes to those below it. Below all of them is eager execution.
+/// The levels at which an operator call is answered: the highest that the call's tensors or its thread ask for comes
+/// first, and what it calls in turn goes to those below it. Below all of them is eager execution.
 enum class Key : std::uint8_t {
   Trace,     ///< writes calls down (runtime/trace/tracer.h), or watches them (runtime/front/check.h)
   Floats,    ///< what integers become among floats: the thread's default dtype, where that is not float32
@@ -27,10 +27,12 @@ constexpr Keys bit(Key k) { return static_cast<Keys>(1u << static_cast<unsigned>
 struct Mode {
   Interpreter* by = nullptr;
   const Mode* below = nullptr;  ///< of the same key
-  std::uint64_t stack = 0;      ///< of Key::Wrapper: which interpreters these are, all the way down; no others ever have the number
+  /// of Key::Wrapper: which interpreters these are, all the way down; no others ever have the number
+  std::uint64_t stack = 0;
 };
 
-/// What is set for a thread and decides what a function does there. Each has bits of one word, which is 0 where nothing is set.
+/// What is set for a thread and decides what a function does there. Each has bits of one word, which is 0 where nothing
+/// is set.
 enum class Setting : std::uint8_t { DefaultDType, Autocast, NoGrad, ShapeOnly, Modes };
 constexpr std::uint64_t bits_of(Setting s) {
   return s == Setting::Modes ? ~std::uint64_t{0xffffffff} : std::uint64_t{0xff} << (8 * static_cast<unsigned>(s));
@@ -39,23 +41,26 @@ constexpr std::uint64_t one_of(Setting s) { return std::uint64_t{1} << (8 * stat
 
 /// This thread's interpreters and settings. Scopes change it and put it back.
 struct ThreadState {
-  std::uint64_t word = 0;        ///< the settings
-  std::uint64_t read = 0;        ///< bits of the word that the running trace depends on
-  std::uint64_t own = 0;         ///< bits of the word that the running trace has set itself: no caller decides them
-  Keys modes = 0;                ///< keys that have an interpreter here, whatever a call's tensors are
-  Keys answered = 0;             ///< keys of tensors that are being answered further up
+  std::uint64_t word = 0;  ///< the settings
+  std::uint64_t read = 0;  ///< bits of the word that the running trace depends on
+  std::uint64_t own = 0;   ///< bits of the word that the running trace has set itself: no caller decides them
+  Keys modes = 0;          ///< keys that have an interpreter here, whatever a call's tensors are
+  Keys answered = 0;       ///< keys of tensors that are being answered further up
   const Mode* top[kKeys] = {};
 };
 extern constinit thread_local ThreadState thread_state;
 
 /// Whom a call of tensors with these keys is for: 0 for most, which are eager execution's.
-inline Keys asked(Keys of_tensors) { return static_cast<Keys>((of_tensors & ~thread_state.answered) | thread_state.modes); }
+inline Keys asked(Keys of_tensors) {
+  return static_cast<Keys>((of_tensors & ~thread_state.answered) | thread_state.modes);
+}
 
 /// The running trace depends on it.
 inline void note_read(Setting s) { thread_state.read |= bits_of(s) & ~thread_state.own; }
 inline std::uint64_t setting(Setting s) { return thread_state.word & bits_of(s); }
 
-/// The settings that a trace began with, as far as it depends on them: what it made is for threads where these are the same.
+/// The settings that a trace began with, as far as it depends on them: what it made is for threads where these are the
+/// same.
 struct Settings {
   std::uint64_t word = 0, mask = 0;
   bool hold() const { return ((thread_state.word ^ word) & mask) == 0; }

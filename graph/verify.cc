@@ -43,7 +43,8 @@ class Verifier {
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) node(i);
     for (std::size_t i = 0; i < g_.outputs.size(); ++i) output(i);
     numbers();
-    for (const InputSpec& in : g_.inputs) check(!traced() || !(in.mutates_data || in.mutates_metadata), "a traced graph says what it writes by its nodes");
+    for (const InputSpec& in : g_.inputs)
+      check(!traced() || !(in.mutates_data || in.mutates_metadata), "a traced graph says what it writes by its nodes");
     check(!traced() || g_.metadata_mutations.empty(), "a traced graph has no metadata mutations");
     for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
       const MetadataMutation& m = g_.metadata_mutations[i];
@@ -52,7 +53,9 @@ class Verifier {
       check(m.input < g_.inputs.size(), "names input ", m.input, " of ", g_.inputs.size());
       check(m.from_output < static_cast<std::int32_t>(g_.outputs.size()), "names output ", m.from_output, " of ",
             g_.outputs.size());
-      check(!m.grows || (m.from_output >= 0 && g_.outputs[static_cast<std::size_t>(m.from_output)].kind == OutputSpec::Kind::AliasOfOutput), "grows, and not to be a fresh output");
+      check(!m.grows || (m.from_output >= 0 &&
+                         g_.outputs[static_cast<std::size_t>(m.from_output)].kind == OutputSpec::Kind::AliasOfOutput),
+            "grows, and not to be a fresh output");
       layout(m.layout);
     }
     signature();
@@ -69,7 +72,8 @@ class Verifier {
       check(g_.env && n.symbol < g_.env->symbols().size(), "is no symbol of the trace");
       check(seen.insert(n.symbol).second, "says again what s", n.symbol, " is");
       const int order = n.kind == NumberInput::Kind::Seed ? 1 : n.kind == NumberInput::Kind::Offset ? 2 : 0;
-      check(order >= last && (order == 0 || order == last + 1), "is the ", number_kind_name(n.kind), ": seed and offset come last, one of each");
+      check(order >= last && (order == 0 || order == last + 1), "is the ", number_kind_name(n.kind),
+            ": seed and offset come last, one of each");
       last = order;
     }
     check(last != 1, "is the seed, and there is no offset");
@@ -85,14 +89,16 @@ class Verifier {
       at(Mistake::In::Outputs, i);
       where_ = "output " + std::to_string(i);
       check(++written[o.source] == 1, "says again what input ", o.source, " holds after the call");
-      check(g_.inputs[o.source].mutates_data, "is the new value of input ", o.source, ", which does not say that it is written");
+      check(g_.inputs[o.source].mutates_data, "is the new value of input ", o.source,
+            ", which does not say that it is written");
     }
     for (std::size_t i = 0; i < g_.metadata_mutations.size(); ++i) {
       const MetadataMutation& m = g_.metadata_mutations[i];
       at(Mistake::In::MetadataMutations, i);
       where_ = "metadata mutation " + std::to_string(i);
       check(++reshaped[m.input] == 1, "says again what input ", m.input, " looks like after the call");
-      check(g_.inputs[m.input].mutates_metadata, "changes input ", m.input, ", which does not say that its metadata change");
+      check(g_.inputs[m.input].mutates_metadata, "changes input ", m.input,
+            ", which does not say that its metadata change");
     }
     for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
       at(Mistake::In::Inputs, i);
@@ -147,43 +153,24 @@ class Verifier {
         ok = ok || holds(ValueId{}) || holds(ViewArg{});  // node() asks where it stands
         break;
       case ArgType::TensorOrScalar:
-      case ArgType::OptionalTensorOrScalar:
-        ok = ok || holds(ValueId{}) || holds(Scalar{});
-        break;
+      case ArgType::OptionalTensorOrScalar: ok = ok || holds(ValueId{}) || holds(Scalar{}); break;
       case ArgType::TensorList:
-      case ArgType::OptionalTensorList:
-        ok = holds(std::vector<ValueId>{});
-        break;
+      case ArgType::OptionalTensorList: ok = holds(std::vector<ValueId>{}); break;
       case ArgType::Int:
-      case ArgType::OptionalInt:
-        ok = ok || holds(Int{});
-        break;
+      case ArgType::OptionalInt: ok = ok || holds(Int{}); break;
       case ArgType::Ints:
-      case ArgType::OptionalInts:
-        ok = ok || holds(Ints{});
-        break;
+      case ArgType::OptionalInts: ok = ok || holds(Ints{}); break;
       case ArgType::Scalar:
       case ArgType::OptionalScalar:
       case ArgType::Float:
-      case ArgType::OptionalFloat:
-        ok = ok || holds(Scalar{}) || holds(Int{});
-        break;
-      case ArgType::Bool:
-        ok = holds(bool{});
-        break;
+      case ArgType::OptionalFloat: ok = ok || holds(Scalar{}) || holds(Int{}); break;
+      case ArgType::Bool: ok = holds(bool{}); break;
       case ArgType::DType:
-      case ArgType::OptionalDType:
-        ok = ok || holds(DType{});
-        break;
+      case ArgType::OptionalDType: ok = ok || holds(DType{}); break;
       case ArgType::Str:
-      case ArgType::OptionalStr:
-        ok = ok || holds(std::string{});
-        break;
-      case ArgType::Region:
-        ok = holds(Region{}) && std::get<Region>(a) != nullptr;
-        break;
-      case ArgType::OptionalGenerator:
-        break;
+      case ArgType::OptionalStr: ok = ok || holds(std::string{}); break;
+      case ArgType::Region: ok = holds(Region{}) && std::get<Region>(a) != nullptr; break;
+      case ArgType::OptionalGenerator: break;
     }
     check(ok, "argument '", def.name, "' is no ", arg_type_name(def.type));
     if (auto* list = std::get_if<std::vector<ValueId>>(&a); list && def.type == ArgType::TensorList) {
@@ -197,13 +184,16 @@ class Verifier {
     if (auto* r = std::get_if<Region>(&a)) region(def.name, **r);
   }
 
-  /// A graph of its own, but for the environment: functional (in place where the one around it is), without effects on what it is given,
-  /// whose results are values. What is wrong inside is told as of this node.
+  /// A graph of its own, but for the environment: functional (in place where the one around it is), without effects on
+  /// what it is given, whose results are values. What is wrong inside is told as of this node.
   void region(const std::string& name, const Graph& r) const {
     check(r.env == g_.env, "region ", name, " belongs to another trace");
-    check(r.form == (g_.form == Form::InPlace ? Form::InPlace : Form::Functional), "region ", name, " is of another form than the graph around it");
-    check(r.numbers.empty() && r.metadata_mutations.empty(), "region ", name, " has numbers or metadata mutations: these are the outer graph's");
-    for (const InputSpec& in : r.inputs) check(!in.mutates_data && !in.mutates_metadata, "region ", name, " says that it writes what it is given");
+    check(r.form == (g_.form == Form::InPlace ? Form::InPlace : Form::Functional), "region ", name,
+          " is of another form than the graph around it");
+    check(r.numbers.empty() && r.metadata_mutations.empty(), "region ", name,
+          " has numbers or metadata mutations: these are the outer graph's");
+    for (const InputSpec& in : r.inputs)
+      check(!in.mutates_data && !in.mutates_metadata, "region ", name, " says that it writes what it is given");
     for (const OutputSpec& o : r.outputs)
       check(o.kind == OutputSpec::Kind::User && !o.is_view && o.role == OutputSpec::Role::Result, "region ", name,
             " has an output that is no value of its own");
@@ -231,8 +221,12 @@ class Verifier {
     }
     check(!n.inplace || traced(), "writes in place, in a graph that is not traced");
     check(def.writes.empty() || traced(), "writes its arguments, in a graph that is not traced");
-    if (n.inplace) check(n.results.empty() && def.has_inplace && std::holds_alternative<ValueId>(n.args[0]), "is no in-place call");
-    else check(def.twin_of ? n.results.size() == twin_results(def, n.args) : def.n_made < 0 || static_cast<int>(n.results.size()) == def.n_made, "has ", n.results.size(), " results");
+    if (n.inplace)
+      check(n.results.empty() && def.has_inplace && std::holds_alternative<ValueId>(n.args[0]), "is no in-place call");
+    else
+      check(def.twin_of ? n.results.size() == twin_results(def, n.args)
+                        : def.n_made < 0 || static_cast<int>(n.results.size()) == def.n_made,
+            "has ", n.results.size(), " results");
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       define(n.results[i]);
       const Value& v = value(n.results[i]);
@@ -243,13 +237,15 @@ class Verifier {
     results_match(n, def);
     ties(n);
     // A storage's value is its elements in order, row by row: what counts from the start of the storage reads it so.
-    if (!traced() && graph::names_places(n.op)) check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
+    if (!traced() && graph::names_places(n.op))
+      check(is_storage(std::get<ValueId>(n.args[0])), "its operand is not known to be row-major");
     loc_ = {};
   }
   /// What is asked to lie in another value's memory could: it is as large, of the same elements, and made later.
   void ties(const Node& n) const {
     check(n.tied.empty() || g_.form == Form::InPlace, "asks for a place, in a graph that is not in_place");
-    check(n.tied.empty() || n.tied.size() == n.results.size(), "asks for ", n.tied.size(), " places of ", n.results.size(), " results");
+    check(n.tied.empty() || n.tied.size() == n.results.size(), "asks for ", n.tied.size(), " places of ",
+          n.results.size(), " results");
     for (std::size_t i = 0; i < n.tied.size(); ++i) {
       if (!n.tied[i]) continue;
       use(n.tied[i]);
@@ -257,9 +253,10 @@ class Verifier {
       const TensorMeta &have = g_.meta(n.results[i]), &want = g_.meta(n.tied[i]);
       bool fits = have.dtype == want.dtype && have.device == want.device && have.dim() == want.dim();
       for (int d = 0; fits && d < want.dim(); ++d) fits = equal_sizes(have.size(d), want.size(d));
-      check(fits, "result ", i, " is ", dtype_name(have.dtype), " of sizes ", sizes_text(have.layout.sizes), ", and asked into the place of ", dtype_name(want.dtype), " of sizes ",
-            sizes_text(want.layout.sizes));
-      for (std::size_t k = 0; k < i; ++k) check(n.tied[k] != n.tied[i], "results ", k, " and ", i, " are asked into one place");
+      check(fits, "result ", i, " is ", dtype_name(have.dtype), " of sizes ", sizes_text(have.layout.sizes),
+            ", and asked into the place of ", dtype_name(want.dtype), " of sizes ", sizes_text(want.layout.sizes));
+      for (std::size_t k = 0; k < i; ++k)
+        check(n.tied[k] != n.tied[i], "results ", k, " and ", i, " are asked into one place");
     }
   }
   bool is_storage(ValueId v) const {
@@ -269,7 +266,8 @@ class Verifier {
 
   bool traced() const { return g_.form == Form::Traced; }
 
-  /// Of elements: strides of dimensions of size 0 and 1 lead nowhere, and what is known of sizes may have grown since the rule was asked.
+  /// Of elements: strides of dimensions of size 0 and 1 lead nowhere, and what is known of sizes may have grown since
+  /// the rule was asked.
   static bool same_places(const Layout& a, const Layout& b) {
     for (Int n : a.sizes)
       if (n.hint() == 0) return true;
@@ -278,8 +276,9 @@ class Verifier {
     return equal_sizes(a.offset, b.offset);
   }
 
-  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared in a functional graph: a pass may have
-  /// replaced what is viewed by an equal value with another layout; that the view is still possible the rule itself checks.
+  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared in a functional graph: a pass
+  /// may have replaced what is viewed by an equal value with another layout; that the view is still possible the rule
+  /// itself checks.
   void results_match(const Node& n, const OpDef& def) const {
     std::vector<TensorMeta> made;
     try {
@@ -301,8 +300,9 @@ class Verifier {
       check(equal, "result ", i, " has sizes ", sizes_text(have.layout.sizes), ", its shape rule gives ",
             sizes_text(want.layout.sizes));
       if (traced())
-        check(same_places(want.layout, have.layout), "result ", i, " has strides ",
-              sizes_text(have.layout.strides), " and offset ", have.layout.offset, ", its rule gives ", sizes_text(want.layout.strides), " and ", want.layout.offset);
+        check(same_places(want.layout, have.layout), "result ", i, " has strides ", sizes_text(have.layout.strides),
+              " and offset ", have.layout.offset, ", its rule gives ", sizes_text(want.layout.strides), " and ",
+              want.layout.offset);
     }
   }
 
@@ -320,12 +320,15 @@ class Verifier {
     where_ = "output " + std::to_string(i);
     check(o.of < 0 || o.role == OutputSpec::Role::Gradient, "names what it is the gradient of, and is none");
     const bool handle = o.kind == OutputSpec::Kind::HandleOfInput;
-    check(traced() ? handle || o.kind == OutputSpec::Kind::User : !handle, traced() ? "is no output of a traced graph" : "is one of a traced graph");
+    check(traced() ? handle || o.kind == OutputSpec::Kind::User : !handle,
+          traced() ? "is no output of a traced graph" : "is one of a traced graph");
     bool aliases = o.kind == OutputSpec::Kind::AliasOfInput || o.kind == OutputSpec::Kind::AliasOfOutput;
     if (aliases) {
       check(!o.value, "an alias has a value");
       layout(o.layout);
-      check(o.recipe.empty() || o.source < (o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs.size() : g_.outputs.size()), "aliases what is not there");
+      check(o.recipe.empty() ||
+                o.source < (o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs.size() : g_.outputs.size()),
+            "aliases what is not there");
       if (!o.recipe.empty()) recipe(o);
     } else {
       use(o.value);
@@ -335,7 +338,8 @@ class Verifier {
     }
     if (handle) {
       const TensorMeta &now = g_.meta(o.value), &before = g_.meta(g_.inputs[o.source].value);
-      check(now.dtype == before.dtype && now.device == before.device, "the handle of input ", o.source, " cannot be ", dtype_name(now.dtype), " on ", now.device.str());
+      check(now.dtype == before.dtype && now.device == before.device, "the handle of input ", o.source, " cannot be ",
+            dtype_name(now.dtype), " on ", now.device.str());
       handles_.resize(g_.inputs.size());
       check(!handles_[o.source], "says again what the handle of input ", o.source, " is");
       handles_[o.source] = true;
@@ -356,7 +360,8 @@ class Verifier {
   /// Note [Written views] in graph/writers.h.
   void written_view(const OpDef& def, std::size_t i, const ViewArg& view) const {
     const std::string& name = def.schema.args[i].name;
-    check(!traced() && def.twin_of && is_written(op(*def.twin_of), i), "argument '", name, "' is a view, and nothing that the functional twin of an operator writes");
+    check(!traced() && def.twin_of && is_written(op(*def.twin_of), i), "argument '", name,
+          "' is a view, and nothing that the functional twin of an operator writes");
     check(!view.steps.empty(), "argument '", name, "' is a view without a step");
     for (const ViewStep& s : view.steps) step(s, "argument '" + name + "'");
     try {
@@ -369,17 +374,19 @@ class Verifier {
   void step(const ViewStep& s, const std::string& whose) const {
     check(is_op(s.op) && op(s.op).cls == OpClass::View, whose, " has a step that is no view");
     const OpDef& def = op(s.op);
-    check(s.args.size() + 1 == def.schema.args.size(), whose, ": ", def.schema.name, " has ", s.args.size(), " arguments behind the tensor");
+    check(s.args.size() + 1 == def.schema.args.size(), whose, ": ", def.schema.name, " has ", s.args.size(),
+          " arguments behind the tensor");
     for (std::size_t i = 0; i < s.args.size(); ++i) {
       argument(def.schema.args[i + 1], s.args[i]);
       for_each_value(s.args[i], [&](ValueId) { check(false, whose, ": ", def.schema.name, " takes a second tensor"); });
     }
   }
 
-  /// The views of the recipe, one after another, give the alias' sizes. (Its strides are what is known of them in all dimensions; a rule
-  /// tells those of elements.)
+  /// The views of the recipe, one after another, give the alias' sizes. (Its strides are what is known of them in all
+  /// dimensions; a rule tells those of elements.)
   void recipe(const OutputSpec& o) {
-    const ValueId source = o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs[o.source].value : g_.outputs[o.source].value;
+    const ValueId source =
+        o.kind == OutputSpec::Kind::AliasOfInput ? g_.inputs[o.source].value : g_.outputs[o.source].value;
     check(bool(source), "aliases what has no buffer");
     TensorMeta at = g_.meta(source);
     for (const ViewStep& step : o.recipe) {
@@ -396,7 +403,8 @@ class Verifier {
       }
     }
     bool equal = at.dim() == o.layout.dim();
-    for (int d = 0; equal && d < at.dim(); ++d) equal = equal_sizes(at.size(d), o.layout.sizes[static_cast<std::size_t>(d)]);
+    for (int d = 0; equal && d < at.dim(); ++d)
+      equal = equal_sizes(at.size(d), o.layout.sizes[static_cast<std::size_t>(d)]);
     check(equal, "its recipe gives sizes ", sizes_text(at.layout.sizes), ", not ", sizes_text(o.layout.sizes));
   }
 
@@ -412,7 +420,8 @@ class Verifier {
 std::optional<Mistake> first_mistake(const Graph& g) { return Verifier(g).run(); }
 
 void verify(const Graph& g, std::string_view after) {
-  if (std::optional<Mistake> m = first_mistake(g)) fail(ErrorCode::Internal, "verify", m->loc, "after ", after, ": ", m->text);
+  if (std::optional<Mistake> m = first_mistake(g))
+    fail(ErrorCode::Internal, "verify", m->loc, "after ", after, ": ", m->text);
 }
 
 }  // namespace reprise::graph

@@ -6,7 +6,8 @@
 
 namespace reprise::graph {
 
-/// One view being made: the rule's arguments with checked access, and its operand's layout, whose strides may be anything.
+/// One view being made: the rule's arguments with checked access, and its operand's layout, whose strides may be
+/// anything.
 struct ViewCtx {
   RuleCtx c;
   const Layout& in;
@@ -20,28 +21,31 @@ struct ViewCtx {
 
 /// What a view's layout is made of.
 enum class ViewOf : std::uint8_t {
-  Operand,      ///< its operand's layout, whatever the strides: linear in strides and offset
-  JoinedDims,   ///< its operand's elements in their order, with other sizes: some strides do not allow it (view)
-  Storage,      ///< its arguments alone: sizes, strides and offset, arguments 1 to 3, name places from the start of the storage (as_strided)
-  Source,       ///< argument 1's, which it takes with the storage (set)
+  Operand,     ///< its operand's layout, whatever the strides: linear in strides and offset
+  JoinedDims,  ///< its operand's elements in their order, with other sizes: some strides do not allow it (view)
+  /// its arguments alone: sizes, strides and offset, arguments 1 to 3, name places from the start of the storage
+  /// (as_strided)
+  Storage,
+  Source,  ///< argument 1's, which it takes with the storage (set)
 };
 
 /// How a value that is written through a view becomes a value of what the view is of (passes/functionalize.h).
 enum class PutBack : std::uint8_t {
-  Nowhere,      ///< not told: functions that write through it run eagerly
-  Same,         ///< it is that value
-  Reshape,      ///< the same elements in the same order
-  Repeats,      ///< the same, where no element is seen twice; its places in the storage otherwise (expand)
-  Permute,      ///< argument 1 lists the operand's dimensions
-  Scatter,      ///< `scatter` puts it in the place of a part
-  Places,       ///< by the places of its elements in the storage; its elements may share one
+  Nowhere,  ///< not told: functions that write through it run eagerly
+  Same,     ///< it is that value
+  Reshape,  ///< the same elements in the same order
+  Repeats,  ///< the same, where no element is seen twice; its places in the storage otherwise (expand)
+  Permute,  ///< argument 1 lists the operand's dimensions
+  Scatter,  ///< `scatter` puts it in the place of a part
+  Places,   ///< by the places of its elements in the storage; its elements may share one
 };
 
 struct ViewFacts {
-  Layout (*layout)(const ViewCtx&) = nullptr;  ///< null: ViewOf::Source. May ask (shape_rules.h) of sizes, which are known when it is asked again
+  /// null: ViewOf::Source. May ask (shape_rules.h) of sizes, which are known when it is asked again
+  Layout (*layout)(const ViewCtx&) = nullptr;
   PutBack back = PutBack::Nowhere;
   ViewOf of = ViewOf::Operand;
-  std::optional<OpId> scatter = {};            ///< (self, src, the view's other arguments) -> a new self
+  std::optional<OpId> scatter = {};  ///< (self, src, the view's other arguments) -> a new self
 };
 
 /// "rule for layouts": every view has one. A registered view's shape rule is rules::view_rule.

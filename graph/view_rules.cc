@@ -9,7 +9,9 @@
 
 namespace reprise::graph {
 
-bool clamps_any(Int start, Int end, Int size) { return guards::generality().slices && (start.is_symbolic() || end.is_symbolic() || size.is_symbolic()); }
+bool clamps_any(Int start, Int end, Int size) {
+  return guards::generality().slices && (start.is_symbolic() || end.is_symbolic() || size.is_symbolic());
+}
 
 Int any_bound(Int i, Int n) {
   guards::LibraryScope exact;
@@ -128,7 +130,8 @@ Layout squeeze(const ViewCtx& v) {
   if (v.c.has(1)) {
     for (Int dim : v.c.ints(1)) {
       const unsigned one = 1u << v.wrap(dim.value(v.c.loc), v.in.dim());
-      if (drop & one) fail(ErrorCode::InvalidArgument, "squeeze", v.c.loc, "a dimension appears twice in ", sizes_text(v.c.ints(1)));
+      if (drop & one)
+        fail(ErrorCode::InvalidArgument, "squeeze", v.c.loc, "a dimension appears twice in ", sizes_text(v.c.ints(1)));
       drop |= one;
     }
   } else {
@@ -225,9 +228,11 @@ Layout diagonal(const ViewCtx& v) {
   Int length = identical(a, b) ? a : Int::min(a, b);
   if (offset != 0) length = Int::max(length, 0);
   Layout out;
-  // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell, unless all is asked.
+  // An empty diagonal keeps the offset within the tensor, as ATen does; a symbolic one has no element to tell, unless
+  // all is asked.
   bool empty = is_plain(length, 0);
-  if (offset != 0 && !ask(offset > 0 ? v.lt(offset, n2) : v.lt(-n1, offset), "diagonal: within the tensor")) empty = true, length = 0;
+  if (offset != 0 && !ask(offset > 0 ? v.lt(offset, n2) : v.lt(-n1, offset), "diagonal: within the tensor"))
+    empty = true, length = 0;
   if (v.wanted == Strides::All && !empty) empty = ask(v.eq(length, 0), "diagonal: has no element");
   out.offset = empty         ? v.in.offset
                : offset >= 0 ? v.in.offset + Int(offset) * v.in.strides[d2]

@@ -24,17 +24,21 @@ Writes writes_of(const Schema& s) {
   for (std::uint32_t i = 0; i < s.args.size(); ++i) {
     const ArgDef& a = s.args[i];
     if (!a.alias || !a.alias->written) continue;
-    if (a.type != ArgType::Tensor && a.type != ArgType::TensorList) bad(s, "writes '", a.name, "', which may be missing");
-    if (a.alias->before.size() != 1 || a.alias->before != a.alias->after || a.alias->before[0] == "*") bad(s, "writes '", a.name, "', of which it must say one alias set, such as (a!)");
+    if (a.type != ArgType::Tensor && a.type != ArgType::TensorList)
+      bad(s, "writes '", a.name, "', which may be missing");
+    if (a.alias->before.size() != 1 || a.alias->before != a.alias->after || a.alias->before[0] == "*")
+      bad(s, "writes '", a.name, "', of which it must say one alias set, such as (a!)");
     for (std::uint32_t k : w.writes)
-      if (s.args[k].alias->before == a.alias->before) bad(s, "writes '", s.args[k].name, "' and '", a.name, "' in one alias set: what is written shares no memory");
+      if (s.args[k].alias->before == a.alias->before)
+        bad(s, "writes '", s.args[k].name, "' and '", a.name, "' in one alias set: what is written shares no memory");
     w.writes.push_back(i);
   }
   for (const ResultDef& r : s.results) {
     std::int32_t arg = -1;
     if (r.alias && !r.alias->before.empty()) {
       for (std::uint32_t i : w.writes)
-        if (s.args[i].alias->before == r.alias->before && s.args[i].type == ArgType::Tensor && r.alias->written) arg = static_cast<std::int32_t>(i);
+        if (s.args[i].alias->before == r.alias->before && s.args[i].type == ArgType::Tensor && r.alias->written)
+          arg = static_cast<std::int32_t>(i);
       if (arg < 0 && !w.writes.empty()) bad(s, "has a result that shares memory and is no tensor that it writes");
     }
     w.returns.push_back(arg);
@@ -60,10 +64,12 @@ Schema functional_schema(const Schema& of, const Writes& w) {
   const std::size_t arrow = of.text.rfind("->");
   std::string args = of.text.substr(0, arrow);
   args.erase(0, args.find('('));
-  for (std::size_t at; (at = args.find("Tensor(")) != std::string::npos;) args.erase(at + 6, args.find(')', at) + 1 - (at + 6));
+  for (std::size_t at; (at = args.find("Tensor(")) != std::string::npos;)
+    args.erase(at + 6, args.find(')', at) + 1 - (at + 6));
   s.text = s.name + args + "-> ";
   std::string results;
-  for (std::size_t i = 0; i < s.results.size(); ++i) results += (i ? ", " : "") + std::string(list ? "Tensor[]" : "Tensor");
+  for (std::size_t i = 0; i < s.results.size(); ++i)
+    results += (i ? ", " : "") + std::string(list ? "Tensor[]" : "Tensor");
   s.text += s.results.size() == 1 ? results : "(" + results + ")";
   return s;
 }
@@ -113,7 +119,8 @@ void append_returned(const OpCall& c, std::vector<Tensor> made, std::vector<Tens
 }
 
 void fail_shared_writes(const OpCall& c) {
-  fail(ErrorCode::AliasConflict, c.op.schema.name.c_str(), c.loc, "two of the tensors that it writes share elements: clone() one of them first");
+  fail(ErrorCode::AliasConflict, c.op.schema.name.c_str(), c.loc,
+       "two of the tensors that it writes share elements: clone() one of them first");
 }
 
 void rules::functional_twin(RuleCtx& c) {
@@ -126,9 +133,11 @@ void rules::functional_twin(RuleCtx& c) {
   };
   for (std::uint32_t i : writer.writes) {
     if (writer.schema.args[i].type == ArgType::Tensor) written(c.tensor(static_cast<int>(i)));
-    else for (const TensorMeta* m : c.tensors(static_cast<int>(i))) written(*m);
+    else
+      for (const TensorMeta* m : c.tensors(static_cast<int>(i))) written(*m);
   }
-  c.results.insert(c.results.end(), std::make_move_iterator(own.results.begin()), std::make_move_iterator(own.results.end()));
+  c.results.insert(c.results.end(), std::make_move_iterator(own.results.begin()),
+                   std::make_move_iterator(own.results.end()));
 }
 
 }  // namespace reprise::graph

@@ -52,7 +52,8 @@ bool ShapeEnv::is_alive(std::uint64_t serial) {
 
 using Args = std::vector<const Expr*>;
 
-/// The rewriting rules. Each keeps the value of the expression wherever the declared ranges and the guards taken so far hold.
+/// The rewriting rules. Each keeps the value of the expression wherever the declared ranges and the guards taken so far
+/// hold.
 struct Maker {
   ShapeEnv& env;
 
@@ -75,23 +76,26 @@ struct Maker {
     for (const Polynomial::Term& t : p.terms) args.push_back(term(t));
     return intern(ExprKind::Add, 0, std::move(args));
   }
-  // Of what a sum or a product came to: where a coefficient does not fit, its low bits are all that is known, and where the value
-  // fits they are the value.
+  // Of what a sum or a product came to: where a coefficient does not fit, its low bits are all that is known, and where
+  // the value fits they are the value.
   const Expr* value(const Polynomial& p) const {
     const Expr* e = from(p);
     return p.exact || e->is_const() ? e : intern(ExprKind::Wrap, 0, {e});
   }
 
-  // A sum and one term more, which it has not yet and which nothing cancels: how lists of sizes are added up. Null where it is not that.
+  // A sum and one term more, which it has not yet and which nothing cancels: how lists of sizes are added up. Null
+  // where it is not that.
   const Expr* with_term(const Expr* sum, const Expr* t) const {
     const bool one = t->kind() == ExprKind::Symbol || t->kind() == ExprKind::Mul || (t->is_const() && t->value() != 0);
-    if (!one || sum->kind() != ExprKind::Add || !ShapeEnv::Impl::node(sum).plain || !ShapeEnv::Impl::node(t).plain) return nullptr;
+    if (!one || sum->kind() != ExprKind::Add || !ShapeEnv::Impl::node(sum).plain || !ShapeEnv::Impl::node(t).plain)
+      return nullptr;
     auto atoms = [](const Expr* const& e) -> std::span<const Expr* const> {
       if (e->is_const()) return {};
       return e->kind() == ExprKind::Mul ? e->args().subspan(e->args()[0]->is_const()) : std::span(&e, 1);
     };
-    auto at = std::lower_bound(sum->args().begin(), sum->args().end(), t,
-                               [&](const Expr* const& a, const Expr* const& b) { return Polynomial::before(atoms(a), atoms(b)); });
+    auto at = std::lower_bound(
+        sum->args().begin(), sum->args().end(), t,
+        [&](const Expr* const& a, const Expr* const& b) { return Polynomial::before(atoms(a), atoms(b)); });
     if (at != sum->args().end() && std::ranges::equal(atoms(*at), atoms(t))) return nullptr;
     Args args;
     args.reserve(sum->args().size() + 1);
@@ -153,7 +157,9 @@ struct Maker {
   static std::optional<Polynomial> exact(const Polynomial& a, const Polynomial::Term& b) {
     Polynomial q;
     for (const Polynomial::Term& t : a.terms) {
-      if (b.coefficient == 0 || (b.coefficient == -1 && t.coefficient == INT64_MIN) || remainder(t.coefficient, b.coefficient) != 0) return std::nullopt;
+      if (b.coefficient == 0 || (b.coefficient == -1 && t.coefficient == INT64_MIN) ||
+          remainder(t.coefficient, b.coefficient) != 0)
+        return std::nullopt;
       Monomial rest = t.atoms;
       for (const Expr* atom : b.atoms) {
         auto it = std::find(rest.begin(), rest.end(), atom);
@@ -181,7 +187,8 @@ struct Maker {
       }
       Polynomial whole, rest;
       for (const Polynomial::Term& t : pa.terms) {
-        std::int64_t q = t.atoms.empty() ? t.coefficient / b->value() : (t.coefficient % b->value() == 0 ? t.coefficient / b->value() : 0);
+        std::int64_t q = t.atoms.empty() ? t.coefficient / b->value()
+                                         : (t.coefficient % b->value() == 0 ? t.coefficient / b->value() : 0);
         whole.add(t.atoms, q);
         rest.add(t.atoms, t.coefficient - q * b->value());
       }
@@ -201,7 +208,8 @@ struct Maker {
 
   const Expr* mod(const Expr* a, const Expr* b) const {
     if (b->is_const() && (b->value() == 1 || b->value() == -1)) return constant(0);
-    if (b->is_const() && b->value() != INT64_MIN && b->value() != 0 && env.divides(std::abs(b->value()), a)) return constant(0);
+    if (b->is_const() && b->value() != INT64_MIN && b->value() != 0 && env.divides(std::abs(b->value()), a))
+      return constant(0);
     if (a->is_const() && a->value() == 0) return a;
     if (a->is_const() && b->is_const() && b->value() != 0) return constant(remainder(a->value(), b->value()));
     Polynomial pa = polynomial_of(a), pb = polynomial_of(b);
@@ -243,7 +251,9 @@ struct Maker {
   }
   // A number comes last: whether it was met before the symbols is no part of what is said.
   const Expr* fold(ExprKind kind, Args& members) const {
-    std::sort(members.begin(), members.end(), [](const Expr* x, const Expr* y) { return std::pair(x->is_const(), x->id()) < std::pair(y->is_const(), y->id()); });
+    std::sort(members.begin(), members.end(), [](const Expr* x, const Expr* y) {
+      return std::pair(x->is_const(), x->id()) < std::pair(y->is_const(), y->id());
+    });
     const Expr* e = members[0];
     for (std::size_t i = 1; i < members.size(); ++i) e = intern(kind, 0, {e, members[i]});
     return e;
@@ -251,12 +261,16 @@ struct Maker {
 
   // Nothing can be moved to the other side where 64 bits do not hold the sum.
   static bool movable(const Polynomial& d) {
-    return d.exact && std::none_of(d.terms.begin(), d.terms.end(), [](const Polynomial::Term& t) { return t.coefficient == INT64_MIN; });
+    return d.exact && std::none_of(d.terms.begin(), d.terms.end(),
+                                   [](const Polynomial::Term& t) { return t.coefficient == INT64_MIN; });
   }
   const Expr* as_written(ExprKind kind, const Expr* a, const Expr* b) const {
     if (a->is_const() && b->is_const()) {
       const std::int64_t x = a->value(), y = b->value();
-      return boolean(kind == ExprKind::Eq ? x == y : kind == ExprKind::Ne ? x != y : kind == ExprKind::Lt ? x < y : x <= y);
+      return boolean(kind == ExprKind::Eq   ? x == y
+                     : kind == ExprKind::Ne ? x != y
+                     : kind == ExprKind::Lt ? x < y
+                                            : x <= y);
     }
     const bool symmetric = kind == ExprKind::Eq || kind == ExprKind::Ne;
     if (symmetric && (a->is_const() || (!b->is_const() && b->id() < a->id()))) std::swap(a, b);
@@ -276,7 +290,8 @@ struct Maker {
     if (e->kind() == ExprKind::Div) return intern(ExprKind::Fits, 0, {e});  // -2^63 / -1
     Polynomial p = polynomial_of(e);
     Polynomial::Term t = p.terms[0];
-    if (p.terms.size() > 2 || (p.terms.size() == 2 && !p.terms[1].atoms.empty()) || t.atoms.size() != 1) return intern(ExprKind::Fits, 0, {e});
+    if (p.terms.size() > 2 || (p.terms.size() == 2 && !p.terms[1].atoms.empty()) || t.atoms.size() != 1)
+      return intern(ExprKind::Fits, 0, {e});
     const __int128 k = p.constant(), c = t.coefficient;
     __int128 low = INT64_MIN - k, high = INT64_MAX - k;
     if (c < 0) std::swap(low, high);
@@ -290,8 +305,8 @@ struct Maker {
     return compare(ExprKind::Le, a, b);
   }
 
-  // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0". But a constant alone has a side of its own ("-4 <= s0"),
-  // so that a comparison with a number holds up to the ends of 64 bits, where a sum would wrap.
+  // d <= 0, written without minus signs: "s0 < s1", "s0 <= 4", "2 <= s0". But a constant alone has a side of its own
+  // ("-4 <= s0"), so that a comparison with a number holds up to the ends of 64 bits, where a sum would wrap.
   const Expr* at_most_zero(Polynomial d) const {
     std::int64_t g = d.content();
     if (g == 0) return boolean(d.constant() <= 0);
@@ -308,7 +323,9 @@ struct Maker {
     if (strict) d.add(Monomial{}, -1);
     auto [left, right] = sides(d);
     const std::int64_t c = d.constant();
-    if (c != 0 && c != INT64_MIN && std::all_of(d.terms.begin(), d.terms.end(), [&](const Polynomial::Term& t) { return (t.coefficient > 0) == (c > 0); })) {
+    if (c != 0 && c != INT64_MIN && std::all_of(d.terms.begin(), d.terms.end(), [&](const Polynomial::Term& t) {
+          return (t.coefficient > 0) == (c > 0);
+        })) {
       Polynomial rest = d;
       rest.add(Monomial{}, -c);
       auto [positive, negative] = sides(rest);
@@ -354,7 +371,8 @@ struct Maker {
   }
 
   const Expr* of_floats(ExprKind kind, std::span<const Expr* const> args) const {
-    if (std::all_of(args.begin(), args.end(), [](const Expr* a) { return a->is_const(); })) return constant(float_value(kind, args[0]->value(), args[args.size() - 1]->value()));
+    if (std::all_of(args.begin(), args.end(), [](const Expr* a) { return a->is_const(); }))
+      return constant(float_value(kind, args[0]->value(), args[args.size() - 1]->value()));
     Args in(args.begin(), args.end());
     if (kind == ExprKind::FEq && in[0]->id() > in[1]->id()) std::swap(in[0], in[1]);
     return intern(kind, 0, std::move(in));
@@ -365,26 +383,29 @@ struct Maker {
       case ExprKind::Const: return boolean(a->value() == 0);
       case ExprKind::Eq: return intern(ExprKind::Ne, 0, {a->args()[0], a->args()[1]});
       case ExprKind::Ne: return intern(ExprKind::Eq, 0, {a->args()[0], a->args()[1]});
-      case ExprKind::Lt: case ExprKind::Le: {  // not (l < r) is r <= l, not (l <= r) is r < l
+      case ExprKind::Lt:
+      case ExprKind::Le: {  // not (l < r) is r <= l, not (l <= r) is r < l
         return compare(a->kind() == ExprKind::Le ? ExprKind::Lt : ExprKind::Le, a->args()[1], a->args()[0]);
       }
-      case ExprKind::And: case ExprKind::Or:
-        return logical(a->kind() == ExprKind::And ? ExprKind::Or : ExprKind::And, negation(a->args()[0]), negation(a->args()[1]));
+      case ExprKind::And:
+      case ExprKind::Or:
+        return logical(a->kind() == ExprKind::And ? ExprKind::Or : ExprKind::And, negation(a->args()[0]),
+                       negation(a->args()[1]));
       case ExprKind::Not: return a->args()[0];
       default: return intern(ExprKind::Not, 0, {a});
     }
   }
 
-  // A program may compute with sizes for as long as it likes: past a bound the number that an expression has in the call being
-  // traced takes its place, so that neither the trace nor the text of a guard grows without limit.
+  // A program may compute with sizes for as long as it likes: past a bound the number that an expression has in the
+  // call being traced takes its place, so that neither the trace nor the text of a guard grows without limit.
   const Expr* bounded(const Expr* e) const {
     constexpr std::uint32_t kLongest = 512;        // operations and operands, as the text has them
     constexpr std::uint32_t kLongestGuard = 1000;  // a guard is evaluated in one piece (GuardSet)
     constexpr std::size_t kFewSymbols = 8;
     const ShapeEnv::Impl::Node& n = ShapeEnv::Impl::node(e);
     if (n.length <= kLongest || env.frozen_ || e->is_bool() || !n.hint.defined || !in_64_bits(n.hint.value)) return e;
-    // Where few numbers decide the value, it hardly ever is the same for others of them: those are pinned, which is said in a
-    // line and checked at once.
+    // Where few numbers decide the value, it hardly ever is the same for others of them: those are pinned, which is
+    // said in a line and checked at once.
     constexpr const char* kWhy = "pinned: a number computed from it grew past 512 operations";
     const auto value = static_cast<std::int64_t>(n.hint.value);
     const SourceLoc where = env.impl_->asked;
@@ -430,9 +451,23 @@ ExprHint ShapeEnv::hint_of(const Expr& e) const {
     case ExprKind::Mod: return {arg(1) == 0 ? 0 : arg(0) % arg(1), arg(1) != 0};
     case ExprKind::Wrap: return {low_64_bits(arg(0)), true};
     case ExprKind::Fits: return {in_64_bits(arg(0)), true};
-    case ExprKind::Real: case ExprKind::FAdd: case ExprKind::FSub: case ExprKind::FMul: case ExprKind::FDiv: case ExprKind::FPow: case ExprKind::FMin:
-    case ExprKind::FMax: case ExprKind::FSqrt: case ExprKind::FExp: case ExprKind::FLog: case ExprKind::FAbs: case ExprKind::FFloor: case ExprKind::FCeil:
-    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq:
+    case ExprKind::Real:
+    case ExprKind::FAdd:
+    case ExprKind::FSub:
+    case ExprKind::FMul:
+    case ExprKind::FDiv:
+    case ExprKind::FPow:
+    case ExprKind::FMin:
+    case ExprKind::FMax:
+    case ExprKind::FSqrt:
+    case ExprKind::FExp:
+    case ExprKind::FLog:
+    case ExprKind::FAbs:
+    case ExprKind::FFloor:
+    case ExprKind::FCeil:
+    case ExprKind::FLt:
+    case ExprKind::FLe:
+    case ExprKind::FEq:
       return {float_value(e.kind(), low_64_bits(arg(0)), low_64_bits(arg(e.args().size() - 1))), true};
     case ExprKind::Min: return {std::min(arg(0), arg(1)), true};
     case ExprKind::Max: return {std::max(arg(0), arg(1)), true};
@@ -453,7 +488,8 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
   std::unique_lock lock(impl_->after_freeze, std::defer_lock);
   if (frozen_) lock.lock();
   const Expr* known = impl_->table.find(h, [&](const Expr* e) {
-    return e->kind() == kind && e->value() == value && std::equal(e->args().begin(), e->args().end(), args.begin(), args.end());
+    return e->kind() == kind && e->value() == value &&
+           std::equal(e->args().begin(), e->args().end(), args.begin(), args.end());
   });
   if (known) return known;
   REPRISE_CHECK(args.size() <= UINT16_MAX, "an expression has more than 65535 terms");
@@ -468,7 +504,9 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     plain = plain && Impl::node(a).plain;
     of_data = of_data || Impl::node(a).of_data;
   }
-  if (depth > kDeepest) bail(Bail::deep_integer, "Int", {}, "an integer is computed from sizes in more than ", kDeepest, " dependent steps");
+  if (depth > kDeepest)
+    bail(Bail::deep_integer, "Int", {}, "an integer is computed from sizes in more than ", kDeepest,
+         " dependent steps");
   Expr e;
   e.kind_ = kind;
   e.value_ = value;
@@ -479,7 +517,8 @@ const Expr* ShapeEnv::make_interned(ExprKind kind, std::int64_t value, std::vect
     e.args_ = impl_->arg_lists.back().data();
     e.n_args_ = static_cast<std::uint16_t>(impl_->arg_lists.back().size());
   }
-  impl_->exprs.push_back({e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), of_data, plain});
+  impl_->exprs.push_back(
+      {e, hint_of(e), depth, static_cast<std::uint32_t>(std::min<std::uint64_t>(length, UINT32_MAX)), of_data, plain});
   impl_->table.add(h, &impl_->exprs.back());
   return &impl_->exprs.back();
 }
@@ -495,7 +534,8 @@ const Expr* ShapeEnv::make(ExprKind kind, std::span<const Expr* const> args) {
   const Expr *a = args[0], *b = args.size() == 2 ? args[1] : nullptr;
   std::size_t at = (a->id() * 31u + (b ? b->id() : 0) * 1009u + static_cast<unsigned>(kind) * 97u) % impl_->made.size();
   Impl::Made& cached = impl_->made[at];
-  if (cached.generation == impl_->generation && cached.kind == kind && cached.a == a && cached.b == b) return cached.result;
+  if (cached.generation == impl_->generation && cached.kind == kind && cached.a == a && cached.b == b)
+    return cached.result;
   const Expr* result = make_here(kind, args);
   if (impl_->claims_kept) claim({nullptr, kind, {args.begin(), args.end()}, result});
   impl_->made[at] = {impl_->generation, kind, a, b, result};
@@ -518,10 +558,12 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
     case ExprKind::Mul: return m.product(args);
     case ExprKind::Div: return m.div(args[0], args[1]);
     case ExprKind::Mod: return m.mod(args[0], args[1]);
-    case ExprKind::Min: case ExprKind::Max: return m.extreme(kind, args[0], args[1]);
+    case ExprKind::Min:
+    case ExprKind::Max: return m.extreme(kind, args[0], args[1]);
     case ExprKind::Wrap: return args[0]->is_const() || fits(args[0]) ? args[0] : m.intern(kind, 0, {args[0]});
     case ExprKind::Fits: return m.fits(args[0]);
-    case ExprKind::Eq: case ExprKind::Ne: return m.compare(kind, args[0], args[1]);
+    case ExprKind::Eq:
+    case ExprKind::Ne: return m.compare(kind, args[0], args[1]);
     // The ends of the range ("up to INT64_MAX" means no limit) would not survive being moved to the other side.
     case ExprKind::Lt:
       if ((is(0, INT64_MAX) && fits(args[1])) || (is(1, INT64_MIN) && fits(args[0]))) return m.boolean(false);
@@ -529,9 +571,11 @@ const Expr* ShapeEnv::make_here(ExprKind kind, std::span<const Expr* const> args
     case ExprKind::Le:
       if ((is(0, INT64_MIN) && fits(args[1])) || (is(1, INT64_MAX) && fits(args[0]))) return m.boolean(true);
       return m.compare(kind, args[0], args[1]);
-    case ExprKind::And: case ExprKind::Or: return m.logical(kind, args[0], args[1]);
+    case ExprKind::And:
+    case ExprKind::Or: return m.logical(kind, args[0], args[1]);
     case ExprKind::Not: return m.negation(args[0]);
-    case ExprKind::Const: case ExprKind::Symbol: break;
+    case ExprKind::Const:
+    case ExprKind::Symbol: break;
     default: return m.of_floats(kind, args);
   }
   fail(ErrorCode::Internal, "", {}, "make() of a leaf");

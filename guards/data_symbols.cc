@@ -1,21 +1,24 @@
 // Symbols whose numbers launches compute.
 //
 // Note [Sizes that depend on data]
-// How many elements of a mask are set, or what a tensor's one element is (item), no call knows before a part of it has run. In a trace such
-// a number is a *data symbol*: like the sizes of arguments it stands in sizes, bounds, strides and arithmetic, but it is no value of the call.
-// What is known of it is an assumption (ShapeEnv::assume): its declared range (check_size), what its maker says (a count is at most the number of
-// elements), and what operators require of it (a mask's count is the number of values that are put there). An assumption is known, and no guard: a
-// replay asks it when the number is there, and a call of which it is not true is served eagerly, which knows the right error, or that there is none.
-// A question that these decide is decided. One that they leave open would be a guard that nobody can check before the call: an operator's, whether
-// something is empty, or of size 1, is taken to be answered no, another assumption; any other ends the trace (Bail::asks_of_data) with the line that asked,
-// and the function stays eager. Arithmetic of such numbers that may not fit 64 bits wraps, as the program's does (Note [Exact]), and asks nothing.
+// How many elements of a mask are set, or what a tensor's one element is (item), no call knows before a part of it has
+// run. In a trace such a number is a *data symbol*: like the sizes of arguments it stands in sizes, bounds, strides and
+// arithmetic, but it is no value of the call. What is known of it is an assumption (ShapeEnv::assume): its declared
+// range (check_size), what its maker says (a count is at most the number of elements), and what operators require of it
+// (a mask's count is the number of values that are put there). An assumption is known, and no guard: a replay asks it
+// when the number is there, and a call of which it is not true is served eagerly, which knows the right error, or that
+// there is none. A question that these decide is decided. One that they leave open would be a guard that nobody can
+// check before the call: an operator's, whether something is empty, or of size 1, is taken to be answered no, another
+// assumption; any other ends the trace (Bail::asks_of_data) with the line that asked, and the function stays eager.
+// Arithmetic of such numbers that may not fit 64 bits wraps, as the program's does (Note [Exact]), and asks nothing.
 //
-// In the graph an operator reprise::read_back (operators/read_back.cc) says of which tensor the symbol is the element. Behind the passes the graph is cut where
-// such a number comes to be (runtime/build/stages.cc): stages, each a program of its own, that run one after the other. A stage before the last
-// computes just what the next numbers need; everything else, all that writes to arguments with it, stands in the last one, where it fuses as
-// if there were no stages. Between two of them the numbers are read, what was declared is checked, and they join the call's values: the next
-// stage's recording is found by the sizes and numbers that it depends on, as any recording is, and made in microseconds where they are new. So no
-// number is compiled for, and a call that fails on the way has changed nothing.
+// In the graph an operator reprise::read_back (operators/read_back.cc) says of which tensor the symbol is the element.
+// Behind the passes the graph is cut where such a number comes to be (runtime/build/stages.cc): stages, each a program
+// of its own, that run one after the other. A stage before the last computes just what the next numbers need;
+// everything else, all that writes to arguments with it, stands in the last one, where it fuses as if there were no
+// stages. Between two of them the numbers are read, what was declared is checked, and they join the call's values: the
+// next stage's recording is found by the sizes and numbers that it depends on, as any recording is, and made in
+// microseconds where they are new. So no number is compiled for, and a call that fails on the way has changed nothing.
 #include "base/bail.h"
 #include "base/errors.h"
 #include "guards/shape_env_impl.h"
@@ -43,7 +46,8 @@ void ShapeEnv::assume(const Expr* condition, bool always) {
   if (prove(condition) == std::optional<bool>(true)) return;
   assumed_.push_back({condition, always});
   const Expr* said = simplify(condition);
-  learn(of_data(said) ? said : condition);  // what it would say of the call's own values is not known before it has been asked
+  // what it would say of the call's own values is not known before it has been asked
+  learn(of_data(said) ? said : condition);
   impl_->known_true.insert(condition);
 }
 
@@ -54,10 +58,12 @@ std::optional<bool> usual_answer(const Expr* e) {
   auto is_two = [](const Expr* a) { return a->is_const() && a->value() == 2; };
   const Expr *l = e->args()[0], *r = e->args().size() > 1 ? e->args()[1] : nullptr;
   switch (e->kind()) {
-    case ExprKind::Eq: case ExprKind::Ne:
+    case ExprKind::Eq:
+    case ExprKind::Ne:
       if (small(l) || small(r)) return e->kind() == ExprKind::Ne;
       return std::nullopt;
-    case ExprKind::Lt: case ExprKind::Le:
+    case ExprKind::Lt:
+    case ExprKind::Le:
       if (small(l) || (e->kind() == ExprKind::Le && is_two(l))) return true;  // 1 < n is 2 <= n
       if (small(r) || (e->kind() == ExprKind::Lt && is_two(r))) return false;
       return std::nullopt;
@@ -78,7 +84,8 @@ void ShapeEnv::refuse_of_data(const Expr* asked, SourceLoc where, bool is_pin) c
   const SourceLoc at = where ? where : impl_->asked;
   if (is_pin && !in_library()) bail(Bail::reads_value, "item", at);
   const ShowExpressions names;
-  bail(Bail::asks_of_data, "compile", at, is_pin ? "the number " : "it must be known before the call whether ", to_string(asked), is_pin ? " must be known before the call, and" : ", which",
+  bail(Bail::asks_of_data, "compile", at, is_pin ? "the number " : "it must be known before the call whether ",
+       to_string(asked), is_pin ? " must be known before the call, and" : ", which",
        " depends on data: say what is known of it with check_size, or the function runs eagerly");
 }
 

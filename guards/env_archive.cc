@@ -38,7 +38,10 @@ void ExprReader::own(Ints& list) {
 void ExprReader::own(Scalar& s) {
   const auto kind = read<Scalar::Kind>(*this);
   const Int word = read<Int>(*this);
-  s = (kind == Scalar::Kind::Float ? Scalar(0.0) : kind == Scalar::Kind::Bool ? Scalar(false) : Scalar(0)).with_word(word);
+  s = (kind == Scalar::Kind::Float  ? Scalar(0.0)
+       : kind == Scalar::Kind::Bool ? Scalar(false)
+                                    : Scalar(0))
+          .with_word(word);
 }
 
 void ExprReader::own(const char*& text) {
@@ -46,7 +49,9 @@ void ExprReader::own(const char*& text) {
   if (!*text) text = nullptr;
 }
 
-EnvMark EnvArchive::mark(const ShapeEnv& env) { return {static_cast<std::uint32_t>(env.impl_->exprs.size()), static_cast<std::uint32_t>(env.guards().size())}; }
+EnvMark EnvArchive::mark(const ShapeEnv& env) {
+  return {static_cast<std::uint32_t>(env.impl_->exprs.size()), static_cast<std::uint32_t>(env.guards().size())};
+}
 
 const Expr* EnvArchive::at(const ShapeEnv& env, std::uint64_t id) {
   if (id >= env.impl_->exprs.size()) throw DamagedArchive();
@@ -64,7 +69,8 @@ void EnvArchive::write_exprs(ExprWriter& to, const ShapeEnv& env, std::uint32_t 
   }
 }
 
-// What was concluded on the way follows from the guards in their order, and how a form came out of it stands among the expressions.
+// What was concluded on the way follows from the guards in their order, and how a form came out of it stands among the
+// expressions.
 void EnvArchive::describe(ExprWriter& to, const ShapeEnv& env) {
   to.text(env.function);
   to.number(env.symbols().size());

@@ -49,8 +49,8 @@ class EnvArchive {
   static EnvMark mark(const ShapeEnv&);
   /// All that may decide what is concluded in it from now on: two of which this says the same go on in the same way.
   static void describe(ExprWriter&, const ShapeEnv&);
-  /// What has come between two marks. read_added() gives one that stands at the first of them (or has come the whole way, too) these expressions, with
-  /// the same numbers, and take_guards() teaches it the guards.
+  /// What has come between two marks. read_added() gives one that stands at the first of them (or has come the whole
+  /// way, too) these expressions, with the same numbers, and take_guards() teaches it the guards.
   static void write_added(ExprWriter&, const ShapeEnv&, EnvMark from, EnvMark to);
   static std::vector<Guard> read_added(ExprReader&);
   static void take_guards(ShapeEnv&, const std::vector<Guard>&);

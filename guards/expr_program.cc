@@ -123,12 +123,14 @@ void ExprProgram::check_sizes(const std::int64_t* slots) const {
       fits = slots[s] >= 0 && !__builtin_mul_overflow(n, slots[s], &n) && fits;
       none = none || slots[s] == 0;
     }
-    const bool negative = std::any_of(check.sizes.begin(), check.sizes.end(), [&](std::uint32_t s) { return slots[s] < 0; });
+    const bool negative =
+        std::any_of(check.sizes.begin(), check.sizes.end(), [&](std::uint32_t s) { return slots[s] < 0; });
     if (fits || (none && !negative)) continue;
     std::string text;
     for (std::uint32_t s : check.sizes) text += (text.empty() ? "[" : ", ") + std::to_string(slots[s]);
     if (negative) fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "negative size in ", text, "]");
-    fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "sizes ", text, "] hold more ", check.item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
+    fail(ErrorCode::InvalidArgument, check.op.c_str(), {}, "sizes ", text, "] hold more ",
+         check.item_size == 1 ? "elements" : "bytes", " than 63 bits can count");
   }
 }
 
@@ -145,11 +147,15 @@ void ExprProgram::add_reach_check(const Ints& sizes, const Ints& strides, Int of
 void ExprProgram::check_reach(const std::int64_t* slots) const {
   for (const ReachCheck& check : reach_checks_) {
     if (std::any_of(check.sizes.begin(), check.sizes.end(), [&](std::uint32_t s) { return slots[s] == 0; })) continue;
-    auto value_of = [&](const std::vector<std::uint32_t>& list) { return [&](int d) { return slots[list[static_cast<std::size_t>(d)]]; }; };
+    auto value_of = [&](const std::vector<std::uint32_t>& list) {
+      return [&](int d) { return slots[list[static_cast<std::size_t>(d)]]; };
+    };
     const std::int64_t offset = slots[check.offset];
-    const auto last = last_element(static_cast<int>(check.sizes.size()), offset, value_of(check.sizes), value_of(check.strides));
+    const auto last =
+        last_element(static_cast<int>(check.sizes.size()), offset, value_of(check.sizes), value_of(check.strides));
     if (offset < 0 || !last || *last >= slots[check.elements])
-      fail(ErrorCode::IndexOutOfRange, check.op.c_str(), {}, "the view reaches element ", element_text(offset < 0 ? std::nullopt : last), " of a storage of ", slots[check.elements]);
+      fail(ErrorCode::IndexOutOfRange, check.op.c_str(), {}, "the view reaches element ",
+           element_text(offset < 0 ? std::nullopt : last), " of a storage of ", slots[check.elements]);
   }
 }
 
@@ -160,7 +166,8 @@ std::vector<std::uint32_t> ExprProgram::words() const {
   return {found.begin(), found.end()};
 }
 
-// True where a number on the way does not fit a T, of which only the low bits are right then. `lost` says of which slots that is so.
+// True where a number on the way does not fit a T, of which only the low bits are right then. `lost` says of which
+// slots that is so.
 template <class T>
 bool ExprProgram::run(const std::int64_t* words, T* s, bool* lost) const {
   constexpr bool kWide = !std::is_same_v<T, std::int64_t>;
@@ -199,7 +206,8 @@ bool ExprProgram::run(const std::int64_t* words, T* s, bool* lost) const {
       case kQuietMul: v = low_64_bits(static_cast<__int128>(low_64_bits(s[op.a])) * low_64_bits(s[op.b])); break;
     }
     if constexpr (kWide) {
-      const bool one = op.code == kMulImm || op.code == kAddImm || op.code == kNot || op.code == kFits, none = op.code == kConst || op.code == kWord;
+      const bool one = op.code == kMulImm || op.code == kAddImm || op.code == kNot || op.code == kFits,
+                 none = op.code == kConst || op.code == kWord;
       now |= !none && (lost[op.a] || (!one && lost[op.b]));
       // Nothing, however often.
       if (op.code == kMul && ((s[op.a] == 0 && !lost[op.a]) || (s[op.b] == 0 && !lost[op.b]))) now = false, v = 0;
@@ -229,7 +237,9 @@ void ExprProgram::evaluate_wide(const std::int64_t* words, std::int64_t* s) cons
     if (lost[slot] || !in_64_bits(wide[slot])) s[slot] = wide[slot] < 0 ? INT64_MIN : INT64_MAX, any = true;
   check_sizes(s);  // these know whose sizes they are
   check_reach(s);
-  if (any) fail(ErrorCode::InvalidArgument, "compile", {}, "a size that is computed from this call's integers does not fit 63 bits");
+  if (any)
+    fail(ErrorCode::InvalidArgument, "compile", {},
+         "a size that is computed from this call's integers does not fit 63 bits");
 }
 
 void ExprProgram::evaluate_conditions(const std::int64_t* words, std::int64_t* s) const noexcept {

@@ -14,8 +14,8 @@ Int ShapeEnv::new_symbol(Source source, std::int64_t hint, std::int64_t lo, std:
   if (frozen_) fail(ErrorCode::InvalidArgument, "Int", {}, "a symbol is made after the trace ended");
   REPRISE_CHECK(multiple_of >= 1);
   if (hint < lo || hint > hi || hint % multiple_of != 0)
-    fail(ErrorCode::InvalidArgument, "mark_dynamic", {}, source.name, " is ", hint, ", which is not what was declared of it: ", lo, " to ", hi,
-         ", a multiple of ", multiple_of);
+    fail(ErrorCode::InvalidArgument, "mark_dynamic", {}, source.name, " is ", hint,
+         ", which is not what was declared of it: ", lo, " to ", hi, ", a multiple of ", multiple_of);
   REPRISE_CHECK(hint <= source.at_most);
   const std::int64_t most = std::min(hi, source.at_most);
   symbols_.push_back({nullptr, std::move(source), hint, lo, most, multiple_of});
@@ -51,7 +51,9 @@ const Expr* ShapeEnv::simplify_here(const Expr* e) {
     // Made anew even of the same parts where ranges, narrower by now, may make another form of it.
     if (!Impl::node(e).plain || !std::equal(args.begin(), args.end(), e->args().begin())) made = make(e->kind(), args);
     // A coefficient that does not fit any more would leave the low bits alone.
-    if ((e->kind() == ExprKind::Add || e->kind() == ExprKind::Mul) && made->kind() == ExprKind::Wrap && std::find(args.begin(), args.end(), made) == args.end()) made = e;
+    if ((e->kind() == ExprKind::Add || e->kind() == ExprKind::Mul) && made->kind() == ExprKind::Wrap &&
+        std::find(args.begin(), args.end(), made) == args.end())
+      made = e;
   }
   auto it = impl_->substitution.find(made);
   return it == impl_->substitution.end() ? made : simplify(it->second);
@@ -107,7 +109,8 @@ void ShapeEnv::learn(const Expr* e) {
       learn(e->args()[0]);
       learn(e->args()[1]);
       return;
-    case ExprKind::Lt: case ExprKind::Le: return learn_order(e);
+    case ExprKind::Lt:
+    case ExprKind::Le: return learn_order(e);
     case ExprKind::Eq: return learn_equal(e);
     case ExprKind::Ne:
       for (const Expr* a : e->args())
@@ -121,7 +124,8 @@ void ShapeEnv::learn_order(const Expr* e) {
   Polynomial d = polynomial_of(e->args()[0]).minus(polynomial_of(e->args()[1]));
   if (e->kind() == ExprKind::Lt) d.add(Monomial{}, 1);
   if (!d.exact) return learn_bound(e);
-  // k*s + rest <= 0 bounds s where the rest is bounded from below. Where the rest is a number, that is all the fact says.
+  // k*s + rest <= 0 bounds s where the rest is bounded from below. Where the rest is a number, that is all the fact
+  // says.
   bool said = false;
   for (const Polynomial::Term& t : d.terms) {
     if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || t.coefficient == INT64_MIN) continue;
@@ -215,7 +219,8 @@ void ShapeEnv::learn_equal(const Expr* e) {
   const Expr* best = nullptr;
   std::int64_t sign = 0;
   for (const Polynomial::Term& t : d.terms) {
-    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Symbol || (t.coefficient != 1 && t.coefficient != -1))
+      continue;
     const Expr* s = t.atoms[0];
     if (data && !of_data(s)) continue;
     if (!inside.count(s) && (!best || s->symbol() > best->symbol())) best = s, sign = t.coefficient;
@@ -311,7 +316,8 @@ std::int64_t ShapeEnv::pin(const Expr* e, SourceLoc where, const char* why) {
 void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
   if (frozen_)
     fail(ErrorCode::InvalidArgument, "Int", where, "a compiled function has left ", to_string(condition),
-         " in a variable of its surroundings, and its trace is over: return it, or take its value() inside the function");
+         " in a variable of its surroundings, and its trace is over: return it, or take its value() inside the "
+         "function");
   if (condition->kind() == ExprKind::And) {  // one check each, and each told by itself
     for (const Expr* part : condition->args())
       if (prove(part) != std::optional<bool>(true)) record(part, where, why);
@@ -335,7 +341,10 @@ std::vector<Claim> ShapeEnv::take_claims() {
 }
 
 void ShapeEnv::claim(Claim c) {
-  if (c.whole == c.result || (!c.whole && c.kind == c.result->kind() && std::equal(c.args.begin(), c.args.end(), c.result->args().begin(), c.result->args().end()))) return;
+  if (c.whole == c.result ||
+      (!c.whole && c.kind == c.result->kind() &&
+       std::equal(c.args.begin(), c.args.end(), c.result->args().begin(), c.result->args().end())))
+    return;
   impl_->claims.push_back(std::move(c));
 }
 

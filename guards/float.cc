@@ -36,20 +36,27 @@ ExprKind kind_of(detail::FloatOp op) {
   return ExprKind::Real;
 }
 
-ExprKind kind_of(detail::FloatCompare c) { return c == detail::FloatCompare::Less ? ExprKind::FLt : c == detail::FloatCompare::AtMost ? ExprKind::FLe : ExprKind::FEq; }
+ExprKind kind_of(detail::FloatCompare c) {
+  return c == detail::FloatCompare::Less     ? ExprKind::FLt
+         : c == detail::FloatCompare::AtMost ? ExprKind::FLe
+                                             : ExprKind::FEq;
+}
 
 /// The environment of what is symbolic among them.
 ShapeEnv& env_of(Int a, Int b) {
   const Expr *x = a.living(), *y = b.living();
   if (x && y && &x->env() != &y->env())
-    fail(ErrorCode::InvalidArgument, "Float", {}, "two of different traces meet: a compiled function has left one of them in a variable of its surroundings, which another call reads");
+    fail(ErrorCode::InvalidArgument, "Float", {},
+         "two of different traces meet: a compiled function has left one of them in a variable of its surroundings, "
+         "which another call reads");
   return (x ? x : y)->env();
 }
 
 const Expr* make(ExprKind kind, Int a, Int b) {
   ShapeEnv& env = env_of(a, b);
   const Expr* args[] = {env.simplify(env.of(a)), env.simplify(env.of(b))};
-  return guards::bounded(env.simplify(env.make(kind, std::span<const Expr* const>(args, static_cast<std::size_t>(guards::float_kind(kind)->operands)))));
+  return guards::bounded(env.simplify(env.make(
+      kind, std::span<const Expr* const>(args, static_cast<std::size_t>(guards::float_kind(kind)->operands)))));
 }
 
 bool is_integer(const Scalar& s) { return !s.is_float(); }
@@ -69,7 +76,8 @@ namespace detail {
 
 Float float_op(FloatOp op, const Float& a, const Float& b) {
   const Int x = a.bits(), y = b.bits();
-  if (!a.is_symbolic() && !b.is_symbolic()) return Float::of_bits(guards::float_value(kind_of(op), x.hint(), y.hint()), {});
+  if (!a.is_symbolic() && !b.is_symbolic())
+    return Float::of_bits(guards::float_value(kind_of(op), x.hint(), y.hint()), {});
   return Float::of_bits(Int(make(kind_of(op), x, y)), either(a, b));
 }
 
@@ -97,7 +105,9 @@ Scalar scalar_op(FloatOp op, const Scalar& a, const Scalar& b) {
 Bool scalar_compare(FloatCompare c, const Scalar& a, const Scalar& b, SourceLoc loc) {
   if (!is_integer(a) || !is_integer(b)) return float_compare(c, a.to_float({}), b.to_float({}), loc);
   const Int x = a.word(), y = b.word();
-  return c == FloatCompare::Less ? compare_lt(x, y, loc) : c == FloatCompare::AtMost ? compare_le(x, y, loc) : compare_eq(x, y, loc);
+  return c == FloatCompare::Less     ? compare_lt(x, y, loc)
+         : c == FloatCompare::AtMost ? compare_le(x, y, loc)
+                                     : compare_eq(x, y, loc);
 }
 
 }  // namespace detail

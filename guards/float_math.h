@@ -15,10 +15,14 @@ struct FloatKind {
   int operands;
 };
 inline constexpr std::array kFloatKinds{
-    FloatKind{ExprKind::Real, "real", 1},   FloatKind{ExprKind::FAdd, "fadd", 2},   FloatKind{ExprKind::FSub, "fsub", 2},     FloatKind{ExprKind::FMul, "fmul", 2},
-    FloatKind{ExprKind::FDiv, "fdiv", 2},   FloatKind{ExprKind::FPow, "fpow", 2},   FloatKind{ExprKind::FMin, "fmin", 2},     FloatKind{ExprKind::FMax, "fmax", 2},
-    FloatKind{ExprKind::FSqrt, "fsqrt", 1}, FloatKind{ExprKind::FExp, "fexp", 1},   FloatKind{ExprKind::FLog, "flog", 1},     FloatKind{ExprKind::FAbs, "fabs", 1},
-    FloatKind{ExprKind::FFloor, "ffloor", 1}, FloatKind{ExprKind::FCeil, "fceil", 1}, FloatKind{ExprKind::FLt, "flt", 2},     FloatKind{ExprKind::FLe, "fle", 2},
+    FloatKind{ExprKind::Real, "real", 1},     FloatKind{ExprKind::FAdd, "fadd", 2},
+    FloatKind{ExprKind::FSub, "fsub", 2},     FloatKind{ExprKind::FMul, "fmul", 2},
+    FloatKind{ExprKind::FDiv, "fdiv", 2},     FloatKind{ExprKind::FPow, "fpow", 2},
+    FloatKind{ExprKind::FMin, "fmin", 2},     FloatKind{ExprKind::FMax, "fmax", 2},
+    FloatKind{ExprKind::FSqrt, "fsqrt", 1},   FloatKind{ExprKind::FExp, "fexp", 1},
+    FloatKind{ExprKind::FLog, "flog", 1},     FloatKind{ExprKind::FAbs, "fabs", 1},
+    FloatKind{ExprKind::FFloor, "ffloor", 1}, FloatKind{ExprKind::FCeil, "fceil", 1},
+    FloatKind{ExprKind::FLt, "flt", 2},       FloatKind{ExprKind::FLe, "fle", 2},
     FloatKind{ExprKind::FEq, "feq", 2}};
 inline const FloatKind* float_kind(ExprKind k) {
   for (const FloatKind& f : kFloatKinds)

@@ -19,8 +19,8 @@ namespace reprise::guards {
 
 namespace {
 
-constexpr std::size_t kSlots = 2048;     // of the array on first_miss's stack: what the longest guard may take
-constexpr std::size_t kTogether = 256;   // slots of a program that several guards share
+constexpr std::size_t kSlots = 2048;    // of the array on first_miss's stack: what the longest guard may take
+constexpr std::size_t kTogether = 256;  // slots of a program that several guards share
 
 std::uint32_t word(const Expr* symbol) { return symbol->env().symbols()[symbol->symbol()].source.word; }
 bool is_symbol(const Expr* e) { return e->kind() == ExprKind::Symbol; }
@@ -38,7 +38,8 @@ bool divides_by_symbol(const Expr* e) {
 
 // Sizes and strides are never negative, whoever passes them.
 bool is_size(const std::string& source) {
-  return source.ends_with(')') && (source.rfind(".size(") != std::string::npos || source.rfind(".stride(") != std::string::npos);
+  return source.ends_with(')') &&
+         (source.rfind(".size(") != std::string::npos || source.rfind(".stride(") != std::string::npos);
 }
 
 // An expression of one environment in another that has the same symbols.
@@ -74,7 +75,7 @@ struct GuardSet::Candidates {
   Candidates(ShapeEnv& env, std::uint32_t words);
   std::vector<Candidate> all;
   std::size_t declared = 0;  // the first so many
-  ShapeEnv told;  // knows the candidates that are kept, and nothing else
+  ShapeEnv told;             // knows the candidates that are kept, and nothing else
   std::vector<const Expr*> told_symbols;
 };
 
@@ -98,7 +99,10 @@ GuardSet::Candidates::Candidates(ShapeEnv& env, std::uint32_t words) {
     if (d.hi < s.source.at_most) declare(ExprKind::Le, t, told.constant(d.hi));
     if (d.multiple_of > 1) {
       std::vector<const Expr*> args{t, told.constant(d.multiple_of)};
-      all.push_back({told.make_interned(ExprKind::Eq, 0, {told.make_interned(ExprKind::Mod, 0, args), told.constant(0)}), {}, "declared"});
+      all.push_back(
+          {told.make_interned(ExprKind::Eq, 0, {told.make_interned(ExprKind::Mod, 0, args), told.constant(0)}),
+           {},
+           "declared"});
     }
   }
   declared = all.size();
@@ -157,7 +161,8 @@ void GuardSet::find_needed(ShapeEnv& env, Candidates& candidates) {
     all[i].needed = told.prove(e) != std::optional<bool>(true);
     if (all[i].needed) told.learn(told.simplify(e));
   }
-  // A bound of one word may follow from conditions on several, which were told after it. Nothing is concluded from those that divide by a symbol.
+  // A bound of one word may follow from conditions on several, which were told after it. Nothing is concluded from
+  // those that divide by a symbol.
   constexpr std::size_t kMostBounds = 8, kMostToTell = 256;  // all are told once more for each
   std::unordered_set<const Expr*> among_several;
   bool divides = false;
@@ -171,7 +176,9 @@ void GuardSet::find_needed(ShapeEnv& env, Candidates& candidates) {
   for (const auto& told_when : order) {
     const auto i = static_cast<std::size_t>(std::get<2>(told_when));
     Check c;
-    if (divides || order.size() > kMostToTell || bounds.size() == kMostBounds || !all[i].needed || !simple(all[i].condition, c) || (c.kind != kAtLeast && c.kind != kAtMost)) continue;
+    if (divides || order.size() > kMostToTell || bounds.size() == kMostBounds || !all[i].needed ||
+        !simple(all[i].condition, c) || (c.kind != kAtLeast && c.kind != kAtMost))
+      continue;
     const auto& sides = all[i].condition->args();
     if (among_several.count(sides[is_symbol(sides[0]) ? 0 : 1])) bounds.push_back(i);
   }
@@ -185,11 +192,14 @@ void GuardSet::find_needed(ShapeEnv& env, Candidates& candidates) {
     }
     Copier copy_to(others, std::move(symbols));
     for (const auto& told_when : order)
-      if (const auto i = static_cast<std::size_t>(std::get<2>(told_when)); all[i].needed && i != bound) others.learn(others.simplify(copy_to(all[i].condition)));
+      if (const auto i = static_cast<std::size_t>(std::get<2>(told_when)); all[i].needed && i != bound)
+        others.learn(others.simplify(copy_to(all[i].condition)));
     all[bound].needed = others.prove(copy_to(all[bound].condition)) != std::optional<bool>(true);
   }
   // Of several checks of one word only the strictest says something.
-  auto alone = [&](const Candidate& c, Check& out) { return c.needed && simple(c.condition, out) && out.kind != kSameWords; };
+  auto alone = [&](const Candidate& c, Check& out) {
+    return c.needed && simple(c.condition, out) && out.kind != kSameWords;
+  };
   struct Strictest {
     bool equal = false;
     Candidate *least = nullptr, *most = nullptr;
@@ -208,7 +218,8 @@ void GuardSet::find_needed(ShapeEnv& env, Candidates& candidates) {
     Check x;
     if (!alone(a, x)) continue;
     const Strictest& s = of_word[x.a];
-    a.needed = x.kind == kEqual || (!s.equal && (x.kind != kAtLeast || s.least == &a) && (x.kind != kAtMost || s.most == &a));
+    a.needed =
+        x.kind == kEqual || (!s.equal && (x.kind != kAtLeast || s.least == &a) && (x.kind != kAtMost || s.most == &a));
   }
 }
 
@@ -295,12 +306,14 @@ bool GuardSet::holds(const Check& c, const std::int64_t* w) noexcept {
 
 // Note [Blocks of words]
 //
-// Sizes of tensors stand beside each other in a call, and so do those that a program wants to be equal, or constants. A word that is to be equal to
-// others is compared with one of them: with the one as far before it as that of the word before, if there is such a one. The sizes of many tensors of
-// one shape are thus compared with themselves, moved by one tensor. Such a block is one comparison of memory. Machine code for each set of guards
-// would save some fifty instructions a call where the blocks are short, and cost more where they are long.
+// Sizes of tensors stand beside each other in a call, and so do those that a program wants to be equal, or constants. A
+// word that is to be equal to others is compared with one of them: with the one as far before it as that of the word
+// before, if there is such a one. The sizes of many tensors of one shape are thus compared with themselves, moved by
+// one tensor. Such a block is one comparison of memory. Machine code for each set of guards would save some fifty
+// instructions a call where the blocks are short, and cost more where they are long.
 void GuardSet::find_blocks() {
-  std::map<std::uint32_t, std::uint32_t> parent;  // words that are asked to be others, by classes; the least word of one is its root
+  // words that are asked to be others, by classes; the least word of one is its root
+  std::map<std::uint32_t, std::uint32_t> parent;
   auto root = [&](std::uint32_t w) {
     auto it = parent.emplace(w, w).first;
     while (it->first != it->second) {
@@ -327,7 +340,9 @@ void GuardSet::find_blocks() {
   auto begin = [&](std::uint32_t word) { head = blocks_.size(), blocks_.push_back(word); };
   std::int64_t longest = 0;
   auto count_one = [&] { longest = std::max(longest, (blocks_[head] += std::int64_t{1} << 32) >> 32); };
-  auto word_behind = [&] { return static_cast<std::uint32_t>(blocks_[head]) + static_cast<std::uint32_t>(blocks_[head] >> 32); };
+  auto word_behind = [&] {
+    return static_cast<std::uint32_t>(blocks_[head]) + static_cast<std::uint32_t>(blocks_[head] >> 32);
+  };
   std::sort(equal.begin(), equal.end());
   for (const auto& [word, number] : equal) {
     if (equal_ == 0 || word_behind() != word) begin(word), ++equal_;
@@ -335,7 +350,8 @@ void GuardSet::find_blocks() {
     blocks_.push_back(number);
   }
   std::unordered_map<std::uint32_t, std::uint32_t> latest;  // of each class
-  std::uint32_t before = 0;                                 // how far before the latest word is the one that it is compared with
+  // how far before the latest word is the one that it is compared with
+  std::uint32_t before = 0;
   for (const auto& entry : parent) {
     const std::uint32_t word = entry.first, its = root(word);
     const auto [of_class, first] = latest.emplace(its, word);
@@ -352,7 +368,8 @@ void GuardSet::find_blocks() {
 }
 
 bool GuardSet::more_hold(const std::int64_t* w) const noexcept {
-  if (!blocks_hold(w, [](const std::int64_t* a, const std::int64_t* b, std::size_t n) { return words_same(a, b, n); })) return false;
+  if (!blocks_hold(w, [](const std::int64_t* a, const std::int64_t* b, std::size_t n) { return words_same(a, b, n); }))
+    return false;
   for (const Check& c : rest_)
     if (!holds(c, w)) return false;
   return conditions_.empty() || !first_condition(w);
@@ -390,7 +407,8 @@ GuardSet::Distance GuardSet::distance(const std::int64_t* w) const {
       continue;
     }
     ++d.guards;
-    for (const Seen& s : said_[i].symbols) d.values += std::abs(static_cast<double>(w[s.word]) - static_cast<double>(s.hint));
+    for (const Seen& s : said_[i].symbols)
+      d.values += std::abs(static_cast<double>(w[s.word]) - static_cast<double>(s.hint));
   }
   return d;
 }
@@ -424,7 +442,9 @@ std::string place(SourceLoc where) {
 
 // "scale .bits" is a double, given as its bits.
 constexpr std::string_view kBits = " .bits";
-std::string without_bits(const std::string& source) { return source.ends_with(kBits) ? source.substr(0, source.size() - kBits.size()) : source; }
+std::string without_bits(const std::string& source) {
+  return source.ends_with(kBits) ? source.substr(0, source.size() - kBits.size()) : source;
+}
 std::string shown(const std::string& source, std::int64_t word) {
   return source.ends_with(kBits) ? Scalar(std::bit_cast<double>(word)).str() : std::to_string(word);
 }
@@ -438,10 +458,12 @@ GuardSet::Told GuardSet::told(std::uint32_t miss, const std::int64_t* words) con
   std::string where;
   for (const Seen& symbol : s.symbols) {
     const std::string name = without_bits(symbol.name), bits = std::to_string(symbol.hint);
-    if (const std::size_t at = t.wanted.find(bits); name != symbol.name && at != std::string::npos) t.wanted.replace(at, bits.size(), shown(symbol.name, symbol.hint));
+    if (const std::size_t at = t.wanted.find(bits); name != symbol.name && at != std::string::npos)
+      t.wanted.replace(at, bits.size(), shown(symbol.name, symbol.hint));
     t.names += (t.names.empty() ? "" : ", ") + name;
     t.seen += (t.seen.empty() ? "" : ", ") + shown(symbol.name, words[symbol.word]);
-    where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + name + " (" + shown(symbol.name, symbol.hint) + " when traced)";
+    where += (where.empty() ? " where " : ", ") + symbol.symbol + " = " + name + " (" +
+             shown(symbol.name, symbol.hint) + " when traced)";
   }
   t.wanted += where;
   if (s.where) t.line = place(s.where);
@@ -451,8 +473,11 @@ GuardSet::Told GuardSet::told(std::uint32_t miss, const std::int64_t* words) con
 std::string GuardSet::explain(std::uint32_t miss, const std::int64_t* words) const {
   const Said& s = said_[miss];
   std::string seen;
-  for (const Seen& symbol : s.symbols) seen += (seen.empty() ? "" : ", ") + without_bits(symbol.name) + " is " + shown(symbol.name, words[symbol.word]);
-  std::string born = s.where ? "guard born at " + place(s.where) + " (" + s.why + ")" : s.why == "declared" ? "declared by the caller" : "guard: " + s.why;
+  for (const Seen& symbol : s.symbols)
+    seen += (seen.empty() ? "" : ", ") + without_bits(symbol.name) + " is " + shown(symbol.name, words[symbol.word]);
+  std::string born = s.where               ? "guard born at " + place(s.where) + " (" + s.why + ")"
+                     : s.why == "declared" ? "declared by the caller"
+                                           : "guard: " + s.why;
   return seen + "; wanted " + told(miss, words).wanted + "; " + born;
 }
 
@@ -461,23 +486,35 @@ std::string GuardSet::remedy(std::uint32_t miss) const {
   const Check& c = checks_[miss];
   if (s.why == "declared") return "pass sizes that keep what was declared (" + s.condition + "), or declare less";
   if (s.why.find("the length of the list") != std::string::npos)
-    return "each length is a compilation of its own: take what is needed with select() or narrow(), or work on the whole tensor";
-  if (s.why.rfind("pinned:", 0) == 0) return "compute such numbers outside of the function and pass them as reprise::Int";
+    return "each length is a compilation of its own: take what is needed with select() or narrow(), or work on the "
+           "whole tensor";
+  if (s.why.rfind("pinned:", 0) == 0)
+    return "compute such numbers outside of the function and pass them as reprise::Int";
   if (s.why.rfind("pinned", 0) == 0)
     return s.symbols.size() == 1 && s.symbols[0].name.ends_with(kBits)
-               ? "keep the number a Scalar or a Float (arithmetic and comparisons may stay): converted to a C++ double it becomes a constant, and each value is a compilation of its own"
-               : "keep the value an Int (and what is computed of it in floating point a Float, as 1.0 / reprise::sqrt(n)): converted to a C++ number it becomes a constant, and each value is a compilation of its own";
-  if (s.why == "mark_static") return "mark_static makes each size a compilation of its own; without it the size stays symbolic";
-  if (s.why == "divisor") return "a call that divides by zero fails; pass another value than 0 for " + s.symbols[0].name;
-  // What mark_dynamic states of a dimension a call that fails here does not keep: to state it would only be another error.
+               ? "keep the number a Scalar or a Float (arithmetic and comparisons may stay): converted to a C++ double "
+                 "it becomes a constant, and each value is a compilation of its own"
+               : "keep the value an Int (and what is computed of it in floating point a Float, as 1.0 / "
+                 "reprise::sqrt(n)): converted to a C++ number it becomes a constant, and each value is a compilation "
+                 "of its own";
+  if (s.why == "mark_static")
+    return "mark_static makes each size a compilation of its own; without it the size stays symbolic";
+  if (s.why == "divisor")
+    return "a call that divides by zero fails; pass another value than 0 for " + s.symbols[0].name;
+  // What mark_dynamic states of a dimension a call that fails here does not keep: to state it would only be another
+  // error.
   const std::string& name = s.symbols[0].name;
   if (s.why == "assumed") return "the function assumes it, and throws where it does not hold";
   const std::string own = "each side is a compilation of its own";
   if (c.kind == kDivisible || c.kind == kLowBitsZero)
-    return "pad " + name + " to a multiple of " + std::to_string(c.kind == kDivisible ? c.k : c.k + 1) + " before the call; else " + own;
-  if (s.why.rfind("broadcast", 0) == 0 && c.kind != kSameWords) return "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the call to have one";
+    return "pad " + name + " to a multiple of " + std::to_string(c.kind == kDivisible ? c.k : c.k + 1) +
+           " before the call; else " + own;
+  if (s.why.rfind("broadcast", 0) == 0 && c.kind != kSameWords)
+    return "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the "
+           "call to have one";
   if (c.kind == kSameWords) return "pass equal sizes; else " + own;
-  if (s.why == "branch") return "the function branches on this, and " + own + ", made once: where() or cond() instead of the branch has one";
+  if (s.why == "branch")
+    return "the function branches on this, and " + own + ", made once: where() or cond() instead of the branch has one";
   return "keep " + name + " so that this holds; else " + own + ", made once";
 }
 

@@ -16,13 +16,17 @@ using guards::ShapeEnv;
 namespace {
 
 [[noreturn]] void outlived(const char* what) {
-  fail(ErrorCode::InvalidArgument, what, {}, "a compiled function has left it in a variable of its surroundings, and its trace is over: return it, or take its value() inside the function");
+  fail(ErrorCode::InvalidArgument, what, {},
+       "a compiled function has left it in a variable of its surroundings, and its trace is over: return it, or take "
+       "its value() inside the function");
 }
 
 ShapeEnv& env_of(const Expr* a, const Expr* b, const char* what) {
   ShapeEnv& env = (a ? a : b)->env();
   if (a && b && &a->env() != &b->env())
-    fail(ErrorCode::InvalidArgument, what, {}, "two of different traces meet: a compiled function has left one of them in a variable of its surroundings, which another call reads");
+    fail(ErrorCode::InvalidArgument, what, {},
+         "two of different traces meet: a compiled function has left one of them in a variable of its surroundings, "
+         "which another call reads");
   return env;
 }
 
@@ -32,8 +36,8 @@ const Expr* make(ExprKind kind, Int a, Int b) {
   return guards::bounded(env.simplify(env.make(kind, args)));
 }
 
-/// A sum or product of the program's own or of an operator's (Note [Exact]). Where its coefficients are too large to be written down, the
-/// program's wraps; an operator's must be exact, and one side becomes a number.
+/// A sum or product of the program's own or of an operator's (Note [Exact]). Where its coefficients are too large to be
+/// written down, the program's wraps; an operator's must be exact, and one side becomes a number.
 Int result(ExprKind kind, Int a, Int b) {
   ShapeEnv& env = env_of(a.expr(), b.expr(), "Int");
   const Expr* args[] = {env.simplify(env.of(a)), env.simplify(env.of(b))};
@@ -75,7 +79,8 @@ Int Int::sub(Int a, Int b) {
   const Expr* negate[] = {env.constant(-1), what};
   const Expr* negated = env.make(ExprKind::Mul, negate);
   // -2^63 has no counterpart: what stands for it is so modulo 2^64, and so is the sum.
-  if ((what->is_const() && what->value() == INT64_MIN) || (negated->kind() == ExprKind::Wrap && what->kind() != ExprKind::Wrap)) {
+  if ((what->is_const() && what->value() == INT64_MIN) ||
+      (negated->kind() == ExprKind::Wrap && what->kind() != ExprKind::Wrap)) {
     const Expr *args[] = {env.simplify(env.of(a)), negated}, *sum[] = {env.make(ExprKind::Add, args)};
     return Int(env.make(ExprKind::Wrap, sum));
   }
@@ -99,8 +104,12 @@ Int Int::mod(Int a, Int b) {
   return Int(make(ExprKind::Mod, a, b));
 }
 
-Int Int::min(Int a, Int b) { return a.plain(b) ? Int(a.value_ < b.value_ ? a : b) : (a.living(), b.living(), Int(make(ExprKind::Min, a, b))); }
-Int Int::max(Int a, Int b) { return a.plain(b) ? Int(a.value_ < b.value_ ? b : a) : (a.living(), b.living(), Int(make(ExprKind::Max, a, b))); }
+Int Int::min(Int a, Int b) {
+  return a.plain(b) ? Int(a.value_ < b.value_ ? a : b) : (a.living(), b.living(), Int(make(ExprKind::Min, a, b)));
+}
+Int Int::max(Int a, Int b) {
+  return a.plain(b) ? Int(a.value_ < b.value_ ? b : a) : (a.living(), b.living(), Int(make(ExprKind::Max, a, b)));
+}
 
 Int Int::ceil_div_slow(Int a, Int b) {
   if (!a.plain(b)) {
@@ -111,7 +120,7 @@ Int Int::ceil_div_slow(Int a, Int b) {
     guards::LibraryScope exact;  // the sum may be more than 64 bits hold, the quotient is not
     const Int up = a + b;
     auto now = [](Int i) { return i.is_symbolic() ? Int(i.living()->env().simplify(i.expr())) : i; };
-    a = now(a), b = now(b);      // the sum may have made numbers of them
+    a = now(a), b = now(b);  // the sum may have made numbers of them
     return a.plain(b) ? ceil_div(a, b) : (up - 1) / b;
   }
   return (a + b - 1) / b;
@@ -142,7 +151,11 @@ ShowExpressions::ShowExpressions() : before_(std::exchange(t_show_hints, 0)) {}
 ShowExpressions::~ShowExpressions() { t_show_hints = before_; }
 }  // namespace guards
 
-std::string Int::str() const { return living() && guards::showing_hints() ? std::to_string(hint()) : expr_ ? guards::to_string(expr_) : std::to_string(value_); }
+std::string Int::str() const {
+  return living() && guards::showing_hints() ? std::to_string(hint())
+         : expr_                             ? guards::to_string(expr_)
+                                             : std::to_string(value_);
+}
 std::ostream& operator<<(std::ostream& s, Int i) { return s << i.str(); }
 std::ostream& operator<<(std::ostream& s, const Ints& all) {
   s << '[';
@@ -168,7 +181,9 @@ bool Bool::hint_slow() const {
 }
 void assume(Bool condition, SourceLoc loc) {
   const bool of_data = condition.is_symbolic() && condition.living()->env().of_data(condition.expr());
-  if (!of_data && !condition.hint()) fail(ErrorCode::InvalidArgument, "assume", loc, "what the function assumes does not hold in this call", condition.is_symbolic() ? ": " + guards::to_string(condition.expr()) : "");
+  if (!of_data && !condition.hint())
+    fail(ErrorCode::InvalidArgument, "assume", loc, "what the function assumes does not hold in this call",
+         condition.is_symbolic() ? ": " + guards::to_string(condition.expr()) : "");
   if (condition.is_symbolic()) condition.living()->env().require(condition.expr(), loc, "assumed");
 }
 bool Bool::known_true() const { return living() ? expr_->env().prove(expr_) == std::optional<bool>(true) : value_; }
@@ -197,9 +212,15 @@ bool are_numbers(Int a, Int b) { return !a.is_symbolic() && !b.is_symbolic(); }
 Bool compare(ExprKind kind, Int a, Int b, SourceLoc loc) { return a.living(), b.living(), Bool(make(kind, a, b), loc); }
 }  // namespace
 
-Bool compare_eq(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) == plain_value(b)) : compare(ExprKind::Eq, a, b, loc); }
-Bool compare_lt(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) < plain_value(b)) : compare(ExprKind::Lt, a, b, loc); }
-Bool compare_le(Int a, Int b, SourceLoc loc) { return are_numbers(a, b) ? Bool(plain_value(a) <= plain_value(b)) : compare(ExprKind::Le, a, b, loc); }
+Bool compare_eq(Int a, Int b, SourceLoc loc) {
+  return are_numbers(a, b) ? Bool(plain_value(a) == plain_value(b)) : compare(ExprKind::Eq, a, b, loc);
+}
+Bool compare_lt(Int a, Int b, SourceLoc loc) {
+  return are_numbers(a, b) ? Bool(plain_value(a) < plain_value(b)) : compare(ExprKind::Lt, a, b, loc);
+}
+Bool compare_le(Int a, Int b, SourceLoc loc) {
+  return are_numbers(a, b) ? Bool(plain_value(a) <= plain_value(b)) : compare(ExprKind::Le, a, b, loc);
+}
 
 }  // namespace detail
 

@@ -14,8 +14,9 @@ namespace reprise::guards {
 using Monomial = SmallVec<const Expr*, 2>;
 
 /// Sum of coefficient * monomial, sorted, no zero coefficients: equal polynomials are equal vectors. This is what makes
-/// the expressions canonical. It stands for a mathematical integer, not for one of 64 bits: where a coefficient does not fit
-/// 64 bits, `exact` is false, the coefficient is right modulo 2^64 only, and nothing may be concluded from the polynomial.
+/// the expressions canonical. It stands for a mathematical integer, not for one of 64 bits: where a coefficient does
+/// not fit 64 bits, `exact` is false, the coefficient is right modulo 2^64 only, and nothing may be concluded from the
+/// polynomial.
 struct Polynomial {
   struct Term {
     Monomial atoms;
@@ -24,14 +25,17 @@ struct Polynomial {
   std::vector<Term> terms;
   bool exact = true;
 
-  template <class Atoms> static bool before(const Atoms& a, const Atoms& b) {
+  template <class Atoms>
+  static bool before(const Atoms& a, const Atoms& b) {
     // Longer products first, then by age: constants stand last.
     if (a.size() != b.size()) return a.size() > b.size();
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](const Expr* x, const Expr* y) { return x->id() < y->id(); });
   }
   void add(const Monomial& m, std::int64_t c) {
     if (terms.capacity() == 0) terms.reserve(4);  // few have more
-    auto it = std::lower_bound(terms.begin(), terms.end(), m, [](const Term& t, const Monomial& k) { return before(t.atoms, k); });
+    auto it = std::lower_bound(terms.begin(), terms.end(), m,
+                               [](const Term& t, const Monomial& k) { return before(t.atoms, k); });
     if (it != terms.end() && it->atoms == m) {
       exact = !__builtin_add_overflow(it->coefficient, c, &it->coefficient) && exact;
       if (it->coefficient == 0) terms.erase(it);
@@ -76,7 +80,9 @@ struct Polynomial {
   }
 
   /// std::gcd without its undefined case: 2^63 is not representable, and 1 divides as well.
-  static std::int64_t gcd(std::int64_t a, std::int64_t b) { return a == INT64_MIN || b == INT64_MIN ? 1 : std::gcd(a, b); }
+  static std::int64_t gcd(std::int64_t a, std::int64_t b) {
+    return a == INT64_MIN || b == INT64_MIN ? 1 : std::gcd(a, b);
+  }
 
   static std::int64_t wrap_add(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));

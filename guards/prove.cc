@@ -17,14 +17,19 @@ std::int64_t ShapeEnv::evaluate_hint(const Expr* e) const {
 }
 
 Range operator*(Range a, Range b) {
-  // Only a lower end may be without limit below, only an upper end above; the highest number as a lower end is a number.
-  struct End { std::int64_t v; bool infinite; };
+  // Only a lower end may be without limit below, only an upper end above; the highest number as a lower end is a
+  // number.
+  struct End {
+    std::int64_t v;
+    bool infinite;
+  };
   auto mul = [](End x, End y) -> std::int64_t {
     if (x.v == 0 || y.v == 0) return 0;
     if (x.infinite || y.infinite) return (x.v < 0) != (y.v < 0) ? INT64_MIN : INT64_MAX;
     return saturate(static_cast<__int128>(x.v) * y.v);
   };
-  const End al{a.lo, a.lo == INT64_MIN}, ah{a.hi, a.hi == INT64_MAX}, bl{b.lo, b.lo == INT64_MIN}, bh{b.hi, b.hi == INT64_MAX};
+  const End al{a.lo, a.lo == INT64_MIN}, ah{a.hi, a.hi == INT64_MAX}, bl{b.lo, b.lo == INT64_MIN},
+      bh{b.hi, b.hi == INT64_MAX};
   auto [lo, hi] = std::minmax({mul(al, bl), mul(al, bh), mul(ah, bl), mul(ah, bh)});
   return {lo, hi};
 }
@@ -61,11 +66,13 @@ Range ShapeEnv::range_of(const Expr* e) const {
   if (e->kind() == ExprKind::Symbol) return {symbols_[e->symbol()].lo, symbols_[e->symbol()].hi};
   if (e->is_bool()) return {0, 1};
   std::vector<Impl::Bounds>& cache = impl_->bounds;
-  if (e->id() < cache.size() && cache[e->id()].generation == impl_->generation) return {cache[e->id()].lo, cache[e->id()].hi};
+  if (e->id() < cache.size() && cache[e->id()].generation == impl_->generation)
+    return {cache[e->id()].lo, cache[e->id()].hi};
   Range r{0, 0};
   auto arg = [&](std::size_t i) { return range_of(e->args()[i]); };
   switch (e->kind()) {
-    case ExprKind::Add: case ExprKind::Mul: r = bounds(polynomial_of(e)); break;
+    case ExprKind::Add:
+    case ExprKind::Mul: r = bounds(polynomial_of(e)); break;
     case ExprKind::Div: r = quotient_range(arg(0), arg(1)); break;
     case ExprKind::Mod: r = remainder_range(arg(0), arg(1)); break;
     case ExprKind::Min: r = {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)}; break;
@@ -109,7 +116,10 @@ Range ShapeEnv::bounds(const Polynomial& p) const {
       }
       product = product * x;
     }
-    if (t.atoms.size() > 1 && t.coefficient > 0 && of_one_group(t.atoms, symbols_)) product.hi = std::min(product.hi, (Range{t.coefficient, t.coefficient} * Range{0, symbols_[t.atoms[0]->symbol()].source.at_most}).hi);
+    if (t.atoms.size() > 1 && t.coefficient > 0 && of_one_group(t.atoms, symbols_))
+      product.hi =
+          std::min(product.hi,
+                   (Range{t.coefficient, t.coefficient} * Range{0, symbols_[t.atoms[0]->symbol()].source.at_most}).hi);
     // A coefficient at the very end of the range is a number, not "unbounded".
     if (t.atoms.empty() && (t.coefficient == INT64_MIN || t.coefficient == INT64_MAX)) product = {INT64_MIN, INT64_MAX};
     sum = sum + product;
@@ -174,7 +184,8 @@ bool ShapeEnv::at_most_zero(const Polynomial& d, int facts_left) const {
   if (facts_left == 0) return false;
   // Of a quotient of what is not negative: k * (x / k) is at most x, and less than k below it.
   for (const Polynomial::Term& t : d.terms) {
-    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Div || t.coefficient == INT64_MIN || t_tries_left <= 0) continue;
+    if (t.atoms.size() != 1 || t.atoms[0]->kind() != ExprKind::Div || t.coefficient == INT64_MIN || t_tries_left <= 0)
+      continue;
     const Expr *x = t.atoms[0]->args()[0], *by = t.atoms[0]->args()[1];
     if (!by->is_const() || by->value() <= 0 || range_of(x).lo < 0) continue;
     const std::int64_t k = by->value(), times = t.coefficient / k + (t.coefficient > 0 && t.coefficient % k != 0);
@@ -220,7 +231,8 @@ std::optional<bool> ShapeEnv::prove_order(const Expr* left, const Expr* right, s
   constexpr int kFactsInAProof = 2, kMostTries = 64;
   Polynomial d = polynomial_of(left), r = polynomial_of(right), negated;
   std::int64_t ignored;
-  if (__builtin_sub_overflow(d.constant(), r.constant(), &ignored) || __builtin_add_overflow(ignored, extra, &ignored)) return std::nullopt;
+  if (__builtin_sub_overflow(d.constant(), r.constant(), &ignored) || __builtin_add_overflow(ignored, extra, &ignored))
+    return std::nullopt;
   d.add(r, -1);
   d.add(Monomial{}, extra);
   negated.add(Monomial{}, 1);
@@ -259,14 +271,17 @@ std::optional<bool> ShapeEnv::prove_here(const Expr* e) {
       if ((by.lo >= 0 && prove_order(zero, a, 0) == yes) || (by.hi <= 0 && prove_order(a, zero, 0) == yes)) return true;
       return std::nullopt;
     }
-    case ExprKind::Eq: case ExprKind::Ne: {
+    case ExprKind::Eq:
+    case ExprKind::Ne: {
       const Expr *l = e->args()[0], *r = e->args()[1];
       bool is_eq = e->kind() == ExprKind::Eq;
       // x == min(x, y) is x <= y, and likewise of the maximum.
       for (const auto& [x, of] : {std::pair(l, r), std::pair(r, l)}) {
-        if ((of->kind() != ExprKind::Min && of->kind() != ExprKind::Max) || (of->args()[0] != x && of->args()[1] != x)) continue;
+        if ((of->kind() != ExprKind::Min && of->kind() != ExprKind::Max) || (of->args()[0] != x && of->args()[1] != x))
+          continue;
         const Expr* y = of->args()[of->args()[0] == x];
-        if (const std::optional<bool> known = of->kind() == ExprKind::Min ? prove_order(x, y, 0) : prove_order(y, x, 0)) return *known == is_eq;
+        if (const std::optional<bool> known = of->kind() == ExprKind::Min ? prove_order(x, y, 0) : prove_order(y, x, 0))
+          return *known == is_eq;
       }
       // Strictly smaller or larger means different, and so does a remainder that cannot be.
       if (prove_order(l, r, 1) == yes || prove_order(r, l, 1) == yes) return !is_eq;
@@ -276,7 +291,8 @@ std::optional<bool> ShapeEnv::prove_here(const Expr* e) {
       if (k > 1 && d.constant() % k != 0) return !is_eq;
       return std::nullopt;
     }
-    case ExprKind::And: case ExprKind::Or: {
+    case ExprKind::And:
+    case ExprKind::Or: {
       bool absorbing = e->kind() == ExprKind::Or;
       std::optional<bool> a = prove(e->args()[0]), b = prove(e->args()[1]);
       if (a == std::optional<bool>(absorbing) || b == std::optional<bool>(absorbing)) return absorbing;
@@ -286,7 +302,9 @@ std::optional<bool> ShapeEnv::prove_here(const Expr* e) {
     case ExprKind::Not:
       if (std::optional<bool> a = prove(e->args()[0])) return !*a;
       return std::nullopt;
-    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq: return prove_float(e);
+    case ExprKind::FLt:
+    case ExprKind::FLe:
+    case ExprKind::FEq: return prove_float(e);
     case ExprKind::Fits:
       if (fits(e->args()[0])) return true;
       return std::nullopt;
@@ -304,7 +322,8 @@ std::optional<bool> ShapeEnv::prove_float(const Expr* e) {
   const bool less = known(ExprKind::FLt, a, b), more = known(ExprKind::FLt, b, a);
   if (e->kind() == ExprKind::FEq) return less || more ? std::optional(false) : std::nullopt;
   const bool equal = known(ExprKind::FEq, a, b);
-  if (e->kind() == ExprKind::FLe) return less || equal ? std::optional(true) : more ? std::optional(false) : std::nullopt;
+  if (e->kind() == ExprKind::FLe)
+    return less || equal ? std::optional(true) : more ? std::optional(false) : std::nullopt;
   return more || equal || known(ExprKind::FLe, b, a) ? std::optional(false) : std::nullopt;
 }
 

@@ -13,18 +13,21 @@
 
 namespace reprise::guards {
 
-/// The value an expression had in the traced call, exact where 128 bits hold it; undefined where that would divide by zero.
+/// The value an expression had in the traced call, exact where 128 bits hold it; undefined where that would divide by
+/// zero.
 struct ExprHint {
   __int128 value;
   bool defined;
 };
 
-/// The expressions by their hashes: one array, probed from the place that a hash names to the first that is free. A trace of a long
-/// program looks up millions of them, of which hardly any is near: with a list for each hash that is three misses of the cache and not one.
+/// The expressions by their hashes: one array, probed from the place that a hash names to the first that is free. A
+/// trace of a long program looks up millions of them, of which hardly any is near: with a list for each hash that is
+/// three misses of the cache and not one.
 class InterningTable {
  public:
   /// The first expression of this hash for which `is(e)`, or null.
-  template <class Is> const Expr* find(std::uint64_t hash, Is&& is) const {
+  template <class Is>
+  const Expr* find(std::uint64_t hash, Is&& is) const {
     if (slots_.empty()) return nullptr;
     for (std::size_t at = start(hash); slots_[at].expr; at = (at + 1) & (slots_.size() - 1))
       if (slots_[at].hash == hash && is(slots_[at].expr)) return slots_[at].expr;
@@ -37,9 +40,14 @@ class InterningTable {
   }
 
  private:
-  struct Slot { std::uint64_t hash = 0; const Expr* expr = nullptr; };
+  struct Slot {
+    std::uint64_t hash = 0;
+    const Expr* expr = nullptr;
+  };
   /// Hashes of numbers that follow each other follow each other, too: spread, or they would stand in one long run.
-  std::size_t start(std::uint64_t hash) const { return ((hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32) & (slots_.size() - 1); }
+  std::size_t start(std::uint64_t hash) const {
+    return ((hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull >> 32) & (slots_.size() - 1);
+  }
   void put(Slot s) {
     std::size_t at = start(s.hash);
     while (slots_[at].expr) at = (at + 1) & (slots_.size() - 1);
@@ -51,42 +59,45 @@ class InterningTable {
     for (const Slot& s : old)
       if (s.expr) put(s);
   }
-  std::vector<Slot> slots_;                                // a power of two of them, at least half of them free
+  std::vector<Slot> slots_;  // a power of two of them, at least half of them free
   std::size_t count_ = 0;
 };
 
-/// What stands behind a ShapeEnv: the interning table, the facts that guards have taught, and caches of what was derived.
+/// What stands behind a ShapeEnv: the interning table, the facts that guards have taught, and caches of what was
+/// derived.
 struct ShapeEnv::Impl {
   // ---- interning
-  struct Node : Expr {                                     // an Expr and what is computed when it is made
+  struct Node : Expr {  // an Expr and what is computed when it is made
     ExprHint hint;
-    std::uint16_t depth;                                   // bounded, so that recursion over expressions is
-    std::uint32_t length;                                  // of its text, in leaves and operators, shared parts counted each time
-    bool of_data;                                          // a symbol of data is among its parts
-    bool plain;                                            // sums and products of symbols: its form depends on no range
+    std::uint16_t depth;  // bounded, so that recursion over expressions is
+    // of its text, in leaves and operators, shared parts counted each time
+    std::uint32_t length;
+    bool of_data;  // a symbol of data is among its parts
+    bool plain;    // sums and products of symbols: its form depends on no range
   };
   static const Node& node(const Expr* e) { return *static_cast<const Node*>(e); }
-  std::deque<Node> exprs;                                  // stable addresses; an Expr's id is its index
+  std::deque<Node> exprs;  // stable addresses; an Expr's id is its index
   std::deque<std::vector<const Expr*>> arg_lists;
   InterningTable table;
 
-  std::mutex after_freeze;                                 // guards the table once the trace is over
+  std::mutex after_freeze;  // guards the table once the trace is over
 
   // ---- facts, from guards; each is a canonical boolean known to hold
   std::unordered_set<const Expr*> known_true;
-  std::vector<const Expr*> facts;                          // the same, in the order they were learned
+  std::vector<const Expr*> facts;                                          // the same, in the order they were learned
   std::unordered_map<const Expr*, std::vector<std::uint32_t>> facts_with;  // by each part of them: which
 
   // What is asked of one question has a bound: facts are found by what stands in them, the latest first.
-  std::vector<Polynomial> nonpositive;                     // p <= 0; of those that differ by a number, the strictest
-  std::vector<bool> assumed_order;                         // which are of data: they say nothing of the call's own numbers
-  std::unordered_multimap<std::uint64_t, std::uint32_t> strictest;         // by hash_of() without the constant: which
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> with_term; // by hash_of() of a term
-  std::unordered_map<const Expr*, std::vector<std::int64_t>> divides;      // value -> numbers that divide it
-  SourceLoc asked;                                         // the latest line known to ask something
+  std::vector<Polynomial> nonpositive;  // p <= 0; of those that differ by a number, the strictest
+  // which are of data: they say nothing of the call's own numbers
+  std::vector<bool> assumed_order;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> strictest;          // by hash_of() without the constant: which
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> with_term;  // by hash_of() of a term
+  std::unordered_map<const Expr*, std::vector<std::int64_t>> divides;       // value -> numbers that divide it
+  SourceLoc asked;                                                          // the latest line known to ask something
 
   void index_fact(const Expr* part, std::uint32_t fact);
-  void remember_order(const Polynomial&, bool data);       // p <= 0; data: an assumption says so
+  void remember_order(const Polynomial&, bool data);  // p <= 0; data: an assumption says so
 
   static std::uint64_t hash_of(const Polynomial::Term& t) {
     std::uint64_t h = hash_mix(kHashSeed, static_cast<std::uint64_t>(t.coefficient));
@@ -102,21 +113,32 @@ struct ShapeEnv::Impl {
   std::unordered_map<const Expr*, const Expr*> substitution;  // symbol, or what is not a sum -> what it equals
 
   // ---- caches of the tracing thread, by id; an entry counts only if it was made with the facts of now
-  std::uint32_t generation = 1;                            // goes up whenever something is learned
-  struct Simplified { std::uint32_t generation = 0; const Expr* expr = nullptr; };
+  std::uint32_t generation = 1;  // goes up whenever something is learned
+  struct Simplified {
+    std::uint32_t generation = 0;
+    const Expr* expr = nullptr;
+  };
   std::vector<Simplified> simplified;
-  struct Bounds { std::uint32_t generation = 0; std::int64_t lo = 0, hi = 0; };
+  struct Bounds {
+    std::uint32_t generation = 0;
+    std::int64_t lo = 0, hi = 0;
+  };
   std::vector<Bounds> bounds;
-  struct Made { std::uint32_t generation = 0; ExprKind kind{}; const Expr *a = nullptr, *b = nullptr, *result = nullptr; };
-  std::vector<Made> made = std::vector<Made>(1024);        // direct-mapped: a trace asks for the same products again and again
+  struct Made {
+    std::uint32_t generation = 0;
+    ExprKind kind{};
+    const Expr *a = nullptr, *b = nullptr, *result = nullptr;
+  };
+  // direct-mapped: a trace asks for the same products again and again
+  std::vector<Made> made = std::vector<Made>(1024);
   int simplify_depth = 0;
 
   bool claims_kept = false;
   std::vector<Claim> claims;
 };
 
-/// What Ints compute with from here on: e itself, or the number it has in this call where e is very long. What it is made of,
-/// or e, is pinned then. (guards/canonical.cc)
+/// What Ints compute with from here on: e itself, or the number it has in this call where e is very long. What it is
+/// made of, or e, is pinned then. (guards/canonical.cc)
 const Expr* bounded(const Expr* e);
 
 /// Its sum-of-products form; an atom is itself. (guards/canonical.cc)
@@ -135,7 +157,9 @@ inline ShapeEnv::Range operator+(ShapeEnv::Range a, ShapeEnv::Range b) {
 /// An unbounded side stays unbounded unless the other factor is exactly zero.
 ShapeEnv::Range operator*(ShapeEnv::Range a, ShapeEnv::Range b);
 /// x / y and x % y as C++ has them, zero where y is zero, wrapping where the quotient overflows.
-inline std::int64_t quotient(std::int64_t x, std::int64_t y) { return y == 0 ? 0 : y == -1 ? Polynomial::wrap_mul(x, -1) : x / y; }
+inline std::int64_t quotient(std::int64_t x, std::int64_t y) {
+  return y == 0 ? 0 : y == -1 ? Polynomial::wrap_mul(x, -1) : x / y;
+}
 inline std::int64_t remainder(std::int64_t x, std::int64_t y) { return y == 0 || y == -1 ? 0 : x % y; }
 inline bool in_64_bits(__int128 v) { return v >= INT64_MIN && v <= INT64_MAX; }
 /// Modulo 2^64, as a signed number.

@@ -18,7 +18,8 @@ class Substitution {
   void bind(std::uint32_t symbol, Int);
   /// Nothing where a symbol of it is not bound. Plain numbers are what they are.
   std::optional<Int> of(Int) const;
-  /// The same of a condition: whether it must hold under what is known in `to`. Adds no guard. False where a symbol is not bound.
+  /// The same of a condition: whether it must hold under what is known in `to`. Adds no guard. False where a symbol is
+  /// not bound.
   bool known(const Expr* condition) const;
 
  private:

@@ -19,10 +19,14 @@ int strength(ExprKind k) {
   switch (k) {
     case ExprKind::Or: return 1;
     case ExprKind::And: return 2;
-    case ExprKind::Eq: case ExprKind::Ne: return 3;
-    case ExprKind::Lt: case ExprKind::Le: return 4;
+    case ExprKind::Eq:
+    case ExprKind::Ne: return 3;
+    case ExprKind::Lt:
+    case ExprKind::Le: return 4;
     case ExprKind::Add: return 5;
-    case ExprKind::Mul: case ExprKind::Div: case ExprKind::Mod: return 6;
+    case ExprKind::Mul:
+    case ExprKind::Div:
+    case ExprKind::Mod: return 6;
     default: return 7;
   }
 }
@@ -97,7 +101,8 @@ class Parser {
 
  private:
   [[noreturn]] void error(const char* what) {
-    fail(ErrorCode::InvalidArgument, "parse expression", {}, what, " at column ", at_ + 1, " of '", std::string(text_), "'");
+    fail(ErrorCode::InvalidArgument, "parse expression", {}, what, " at column ", at_ + 1, " of '", std::string(text_),
+         "'");
   }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
@@ -111,7 +116,8 @@ class Parser {
   const Expr* make(ExprKind k, const Expr* a, const Expr* b) {
     bool truths = k == ExprKind::And || k == ExprKind::Or;
     for (const Expr* e : {a, b})
-      if (e->is_bool() != truths && !(truths && e->is_const())) error(truths ? "a condition is needed before this" : "a number is needed before this");
+      if (e->is_bool() != truths && !(truths && e->is_const()))
+        error(truths ? "a condition is needed before this" : "a number is needed before this");
     const Expr* args[] = {a, b};
     return env_.make(k, args);
   }
@@ -126,13 +132,19 @@ class Parser {
   };
   // Precedence climbing over the table below; longer tokens first.
   const Expr* binary(int level) {
-    struct Op { const char* token; int level; ExprKind kind; bool swap, negate; };
+    struct Op {
+      const char* token;
+      int level;
+      ExprKind kind;
+      bool swap, negate;
+    };
     static constexpr Op ops[] = {{"||", 1, ExprKind::Or, false, false}, {"&&", 2, ExprKind::And, false, false},
                                  {"==", 3, ExprKind::Eq, false, false}, {"!=", 3, ExprKind::Ne, false, false},
                                  {"<=", 4, ExprKind::Le, false, false}, {">=", 4, ExprKind::Le, true, false},
-                                 {"<", 4, ExprKind::Lt, false, false}, {">", 4, ExprKind::Lt, true, false},
+                                 {"<", 4, ExprKind::Lt, false, false},  {">", 4, ExprKind::Lt, true, false},
                                  {"+", 5, ExprKind::Add, false, false}, {"-", 5, ExprKind::Add, false, true},
-                                 {"*", 6, ExprKind::Mul, false, false}, {"/", 6, ExprKind::Div, false, false}, {"%", 6, ExprKind::Mod, false, false}};
+                                 {"*", 6, ExprKind::Mul, false, false}, {"/", 6, ExprKind::Div, false, false},
+                                 {"%", 6, ExprKind::Mod, false, false}};
     if (level > 6) return unary();
     const Expr* left = binary(level + 1);
     for (bool more = true; more;) {
@@ -222,7 +234,8 @@ class Parser {
     std::int64_t v = 0;
     for (char c : word()) {
       std::int64_t digit = negative ? '0' - c : c - '0';
-      if (!std::isdigit(static_cast<unsigned char>(c)) || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, digit, &v)) {
+      if (!std::isdigit(static_cast<unsigned char>(c)) || __builtin_mul_overflow(v, 10, &v) ||
+          __builtin_add_overflow(v, digit, &v)) {
         at_ = start;
         error("not a 64-bit number");
       }
@@ -250,10 +263,13 @@ Int ShapeEnv::symbol_named(std::string_view name, std::int64_t hint) {
     numbered = numbered && std::isdigit(static_cast<unsigned char>(c));
     n = n * 10 + static_cast<std::size_t>(c - '0');
   }
-  if (!numbered) fail(ErrorCode::InvalidArgument, "parse expression", {}, "'", std::string(name), "' is not a symbol: they are named s0, s1, ...");
+  if (!numbered)
+    fail(ErrorCode::InvalidArgument, "parse expression", {}, "'", std::string(name),
+         "' is not a symbol: they are named s0, s1, ...");
   while (symbols_.size() <= n) {
     std::uint32_t next = static_cast<std::uint32_t>(symbols_.size());
-    new_symbol({next, "s" + std::to_string(next)}, hint, hint < 0 ? INT64_MIN : 0);  // a float's bits may be negative, sizes are not
+    // a float's bits may be negative, sizes are not
+    new_symbol({next, "s" + std::to_string(next)}, hint, hint < 0 ? INT64_MIN : 0);
   }
   return Int(symbols_[n].expr);
 }

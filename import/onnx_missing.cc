@@ -9,7 +9,10 @@ struct detail::Program {
 };
 
 namespace {
-[[noreturn]] void missing(SourceLoc loc = {}) { fail(ErrorCode::InvalidArgument, "onnx::load", loc, "this build has no reader of ONNX files: it was configured without protobuf (REPRISE_ONNX)"); }
+[[noreturn]] void missing(SourceLoc loc = {}) {
+  fail(ErrorCode::InvalidArgument, "onnx::load", loc,
+       "this build has no reader of ONNX files: it was configured without protobuf (REPRISE_ONNX)");
+}
 }  // namespace
 
 const std::vector<Port>& Model::inputs() const { missing(); }

@@ -28,11 +28,14 @@ std::vector<Tensor> each(TensorArrayRef tensors, Tensor (*f)(const Tensor&, Sour
 
 void need_vector(const Tensor& t, const char* op, const char* what, SourceLoc loc) {
   const TensorMeta m = checked_meta(t, op, loc);
-  if (m.dim() != 1) fail(ErrorCode::ShapeMismatch, op, loc, what, " must be a vector, got sizes ", graph::sizes_text(m.layout.sizes));
+  if (m.dim() != 1)
+    fail(ErrorCode::ShapeMismatch, op, loc, what, " must be a vector, got sizes ", graph::sizes_text(m.layout.sizes));
 }
 void need_dims(const Tensor& t, int n, const char* op, SourceLoc loc) {
   const TensorMeta m = checked_meta(t, op, loc);
-  if (m.dim() < n) fail(ErrorCode::ShapeMismatch, op, loc, "needs at least ", n, n == 1 ? " dimension" : " dimensions", ", got sizes ", graph::sizes_text(m.layout.sizes));
+  if (m.dim() < n)
+    fail(ErrorCode::ShapeMismatch, op, loc, "needs at least ", n, n == 1 ? " dimension" : " dimensions", ", got sizes ",
+         graph::sizes_text(m.layout.sizes));
 }
 
 /// In t, or what half types are computed in.
@@ -42,13 +45,20 @@ Tensor wide(const Tensor& x, DType t, SourceLoc loc) { return to(x, is_low_preci
 
 // ---- sizes
 
-Tensor atleast_1d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_1d", loc).dim() == 0 ? unsqueeze(self, 0, loc) : self; }
-Tensor atleast_2d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_2d", loc).dim() < 2 ? unsqueeze(atleast_1d(self, loc), 0, loc) : self; }
-Tensor atleast_3d(const Tensor& self, SourceLoc loc) { return checked_meta(self, "atleast_3d", loc).dim() < 3 ? unsqueeze(atleast_2d(self, loc), -1, loc) : self; }
+Tensor atleast_1d(const Tensor& self, SourceLoc loc) {
+  return checked_meta(self, "atleast_1d", loc).dim() == 0 ? unsqueeze(self, 0, loc) : self;
+}
+Tensor atleast_2d(const Tensor& self, SourceLoc loc) {
+  return checked_meta(self, "atleast_2d", loc).dim() < 2 ? unsqueeze(atleast_1d(self, loc), 0, loc) : self;
+}
+Tensor atleast_3d(const Tensor& self, SourceLoc loc) {
+  return checked_meta(self, "atleast_3d", loc).dim() < 3 ? unsqueeze(atleast_2d(self, loc), -1, loc) : self;
+}
 
 std::vector<Tensor> broadcast_tensors(TensorArrayRef tensors, SourceLoc loc) {
   Ints sizes;
-  for (const Tensor& t : tensors) sizes = graph::broadcast(sizes, checked_meta(t, "broadcast_tensors", loc).layout.sizes, "broadcast_tensors", loc);
+  for (const Tensor& t : tensors)
+    sizes = graph::broadcast(sizes, checked_meta(t, "broadcast_tensors", loc).layout.sizes, "broadcast_tensors", loc);
   std::vector<Tensor> made;
   for (const Tensor& t : tensors) made.push_back(expand(t, sizes, loc));
   return made;
@@ -66,7 +76,9 @@ Tensor ravel(const Tensor& self, SourceLoc loc) {
     return view(contiguous(self, loc), {-1}, loc);
   });  // not reshape: what is not contiguous is copied, as in ATen
 }
-Tensor moveaxis(const Tensor& self, Int source, Int destination, SourceLoc loc) { return movedim(self, source, destination, loc); }
+Tensor moveaxis(const Tensor& self, Int source, Int destination, SourceLoc loc) {
+  return movedim(self, source, destination, loc);
+}
 Tensor adjoint(const Tensor& self, SourceLoc loc) { return mT(self, loc); }
 
 Tensor detail::move_dims(const Tensor& self, IntArrayRef source, IntArrayRef destination, const char* op,
@@ -103,11 +115,21 @@ Tensor row_stack(TensorArrayRef tensors, SourceLoc loc) { return vstack(tensors,
 
 Tensor column_stack(TensorArrayRef tensors, SourceLoc loc) {
   return named("column_stack", [&] {
-    return cat(each(tensors, [](const Tensor& t, SourceLoc at) { return checked_meta(t, "column_stack", at).dim() < 2 ? unsqueeze(atleast_1d(t, at), 1, at) : t; }, loc), 1, loc);
+    return cat(each(
+                   tensors,
+                   [](const Tensor& t, SourceLoc at) {
+                     return checked_meta(t, "column_stack", at).dim() < 2 ? unsqueeze(atleast_1d(t, at), 1, at) : t;
+                   },
+                   loc),
+               1, loc);
   });
 }
 Tensor dstack(TensorArrayRef tensors, SourceLoc loc) {
-  return named("dstack", [&] { return cat(each(tensors, [](const Tensor& t, SourceLoc at) { return atleast_3d(t, at); }, loc), 2, loc); });
+  return named("dstack", [&] {
+    return cat(each(
+                   tensors, [](const Tensor& t, SourceLoc at) { return atleast_3d(t, at); }, loc),
+               2, loc);
+  });
 }
 
 Tensor block_diag(TensorArrayRef tensors, SourceLoc loc) {
@@ -115,7 +137,9 @@ Tensor block_diag(TensorArrayRef tensors, SourceLoc loc) {
   Int columns = 0;
   for (const Tensor& t : tensors) {
     const TensorMeta m = checked_meta(t, "block_diag", loc);
-    if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "block_diag", loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
+    if (m.dim() > 2)
+      fail(ErrorCode::ShapeMismatch, "block_diag", loc, "wants matrices, got sizes ",
+           graph::sizes_text(m.layout.sizes));
     columns = columns + (m.dim() ? m.size(m.dim() - 1) : Int(1));
   }
   return named("block_diag", [&] {
@@ -137,18 +161,26 @@ Tensor diag_embed(const Tensor& self, Int offset, Int dim1, Int dim2, SourceLoc 
   need_dims(self, 1, "diag_embed", loc);
   const TensorMeta m = checked_meta(self, "diag_embed", loc);
   const std::int64_t by = offset.value(loc);
-  const int rank = m.dim() + 1, first = wrap_dim(dim1.value(loc), rank, "diag_embed", loc), second = wrap_dim(dim2.value(loc), rank, "diag_embed", loc);
+  const int rank = m.dim() + 1, first = wrap_dim(dim1.value(loc), rank, "diag_embed", loc),
+            second = wrap_dim(dim2.value(loc), rank, "diag_embed", loc);
   if (first == second) fail(ErrorCode::InvalidArgument, "diag_embed", loc, "dim1 and dim2 are both ", first);
   const Int side = m.size(m.dim() - 1) + (by < 0 ? -by : by);
   Ints sizes;
   for (int d = 0, from = 0; d < rank; ++d) sizes.push_back(d == first || d == second ? side : m.size(from++));
-  return named("diag_embed", [&] { return diagonal_scatter(zeros(sizes, {m.dtype, m.device}, loc), self, by, first, second, loc); });
+  return named("diag_embed", [&] {
+    return diagonal_scatter(zeros(sizes, {m.dtype, m.device}, loc), self, by, first, second, loc);
+  });
 }
 
 Tensor diag(const Tensor& self, Int diagonal, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "diag", loc);
-  if (m.dim() != 1 && m.dim() != 2) fail(ErrorCode::ShapeMismatch, "diag", loc, "wants a vector or a matrix, got sizes ", graph::sizes_text(m.layout.sizes));
-  return named("diag", [&] { return m.dim() == 1 ? diag_embed(self, diagonal, 0, 1, loc) : clone(reprise::diagonal(self, diagonal, 0, 1, loc), loc); });
+  if (m.dim() != 1 && m.dim() != 2)
+    fail(ErrorCode::ShapeMismatch, "diag", loc, "wants a vector or a matrix, got sizes ",
+         graph::sizes_text(m.layout.sizes));
+  return named("diag", [&] {
+    return m.dim() == 1 ? diag_embed(self, diagonal, 0, 1, loc)
+                        : clone(reprise::diagonal(self, diagonal, 0, 1, loc), loc);
+  });
 }
 Tensor diagflat(const Tensor& self, Int offset, SourceLoc loc) {
   return named("diagflat", [&] { return diag_embed(reshape(self, {-1}, loc), offset, 0, 1, loc); });
@@ -162,7 +194,8 @@ Tensor flipud(const Tensor& self, SourceLoc loc) { return need_dims(self, 1, "fl
 Tensor rot90(const Tensor& self, Int k, IntArrayRef dims, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "rot90", loc);
   const Ints plane = dims.vec();
-  if (plane.size() != 2) fail(ErrorCode::InvalidArgument, "rot90", loc, "turns in two dimensions, not in ", plane.size());
+  if (plane.size() != 2)
+    fail(ErrorCode::InvalidArgument, "rot90", loc, "turns in two dimensions, not in ", plane.size());
   const int from = wrapped(m, plane[0], "rot90", loc), to = wrapped(m, plane[1], "rot90", loc);
   if (from == to) fail(ErrorCode::InvalidArgument, "rot90", loc, "turns in two dimensions, both are ", from);
   switch (((k.value(loc) % 4) + 4) % 4) {
@@ -175,9 +208,13 @@ Tensor rot90(const Tensor& self, Int k, IntArrayRef dims, SourceLoc loc) {
 
 // ---- arithmetic
 
-Tensor divide(const Operand& self, const Operand& other, std::string_view rounding_mode, SourceLoc loc) { return div(self, other, rounding_mode, loc); }
+Tensor divide(const Operand& self, const Operand& other, std::string_view rounding_mode, SourceLoc loc) {
+  return div(self, other, rounding_mode, loc);
+}
 Tensor true_divide(const Operand& self, const Operand& other, SourceLoc loc) { return div(self, other, {}, loc); }
-Tensor subtract(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) { return sub(self, other, alpha, loc); }
+Tensor subtract(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
+  return sub(self, other, alpha, loc);
+}
 Tensor rsub(const Operand& self, const Operand& other, Scalar alpha, SourceLoc loc) {
   return named("rsub", [&] { return sub(other, self, alpha, loc); });
 }
@@ -214,7 +251,9 @@ Tensor view_as_real(const Tensor& self, SourceLoc loc) { return as_pairs(self, "
 
 Tensor logspace(Scalar start, Scalar end, Int steps, double base, const TensorOptions& options, SourceLoc loc) {
   const DType t = options.dtype.value_or(get_default_dtype());
-  return named("logspace", [&] { return to(pow(base, linspace(start, end, steps, {kFloat64, options.device}, loc), loc), t, loc); });
+  return named("logspace", [&] {
+    return to(pow(base, linspace(start, end, steps, {kFloat64, options.device}, loc), loc), t, loc);
+  });
 }
 
 Tensor vander(const Tensor& self, std::optional<Int> n, bool increasing, SourceLoc loc) {
@@ -232,13 +271,17 @@ Tensor vander(const Tensor& self, std::optional<Int> n, bool increasing, SourceL
 
 namespace {
 /// Sums of neighbours along d.
-Tensor neighbours(const Tensor& y, int d, SourceLoc loc) { return add(slice(y, d, 1, std::nullopt, 1, loc), slice(y, d, 0, -1, 1, loc), 1, loc); }
+Tensor neighbours(const Tensor& y, int d, SourceLoc loc) {
+  return add(slice(y, d, 1, std::nullopt, 1, loc), slice(y, d, 0, -1, 1, loc), 1, loc);
+}
 }  // namespace
 
 Tensor trapezoid(const Tensor& y, Scalar dx, Int dim, SourceLoc loc) {
   need_dims(y, 1, "trapezoid", loc);
   const int d = wrapped(checked_meta(y, "trapezoid", loc), dim, "trapezoid", loc);
-  return named("trapezoid", [&] { return mul(sum(neighbours(y, d, loc), {d}, false, std::nullopt, loc), dx.to_double(loc) / 2, loc); });
+  return named("trapezoid", [&] {
+    return mul(sum(neighbours(y, d, loc), {d}, false, std::nullopt, loc), dx.to_double(loc) / 2, loc);
+  });
 }
 Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim, SourceLoc loc) {
   need_dims(y, 1, "trapezoid", loc);
@@ -248,13 +291,15 @@ Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim, SourceLoc loc) {
   return named("trapezoid", [&] {
     Tensor places = x;
     if (at.dim() == 1) {
-      if (!graph::same(at.size(0), m.size(d), loc, "trapezoid: a place for each")) fail(ErrorCode::ShapeMismatch, "trapezoid", loc, "x has ", at.size(0), " places for ", m.size(d), " values");
+      if (!graph::same(at.size(0), m.size(d), loc, "trapezoid: a place for each"))
+        fail(ErrorCode::ShapeMismatch, "trapezoid", loc, "x has ", at.size(0), " places for ", m.size(d), " values");
       Ints own(static_cast<std::size_t>(m.dim()), 1);
       own[static_cast<std::size_t>(d)] = m.size(d);
       places = reshape(x, own, loc);
     }
     const int along = wrapped(checked_meta(places, "trapezoid", loc), dim, "trapezoid", loc);
-    const Tensor widths = sub(slice(places, along, 1, std::nullopt, 1, loc), slice(places, along, 0, -1, 1, loc), 1, loc);
+    const Tensor widths =
+        sub(slice(places, along, 1, std::nullopt, 1, loc), slice(places, along, 0, -1, 1, loc), 1, loc);
     return div(sum(mul(widths, neighbours(y, d, loc), loc), {dim}, false, std::nullopt, loc), 2.0, {}, loc);
   });
 }
@@ -270,8 +315,11 @@ TensorPair std_mean(const Tensor& self, const OptionalDims& dim, Scalar correcti
 
 Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Tensor& aweights, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "cov", loc);
-  if (m.dim() > 2) fail(ErrorCode::ShapeMismatch, "cov", loc, "wants rows of observations, got sizes ", graph::sizes_text(m.layout.sizes));
-  if (m.dtype == kBool) fail(ErrorCode::DTypeMismatch, "cov", loc, "not defined for bool (wanted integers or floats; cast with to())");
+  if (m.dim() > 2)
+    fail(ErrorCode::ShapeMismatch, "cov", loc, "wants rows of observations, got sizes ",
+         graph::sizes_text(m.layout.sizes));
+  if (m.dtype == kBool)
+    fail(ErrorCode::DTypeMismatch, "cov", loc, "not defined for bool (wanted integers or floats; cast with to())");
   const DType own = is_floating(m.dtype) ? m.dtype : get_default_dtype();
   const bool weighs = aweights.defined() && is_floating(checked_meta(aweights, "cov", loc).dtype);
   const DType t = weighs ? promote(own, aweights.dtype()) : own, w = is_low_precision(t) ? kFloat32 : t;
@@ -283,15 +331,21 @@ Tensor cov(const Tensor& self, Int correction, const Tensor& fweights, const Ten
       const bool counts = given == &fweights;
       const char* what = counts ? "fweights" : "aweights";
       need_vector(*given, "cov", what, loc);
-      if (is_floating(given->dtype()) == counts) fail(ErrorCode::DTypeMismatch, "cov", loc, what, " must be ", counts ? "integers" : "floats", ", got ", dtype_name(given->dtype()));
-      if (!graph::same(given->size(0, loc), observations, loc, "cov: a weight for each")) fail(ErrorCode::ShapeMismatch, "cov", loc, what, " has ", given->size(0, loc), " elements for ", observations, " observations");
+      if (is_floating(given->dtype()) == counts)
+        fail(ErrorCode::DTypeMismatch, "cov", loc, what, " must be ", counts ? "integers" : "floats", ", got ",
+             dtype_name(given->dtype()));
+      if (!graph::same(given->size(0, loc), observations, loc, "cov: a weight for each"))
+        fail(ErrorCode::ShapeMismatch, "cov", loc, what, " has ", given->size(0, loc), " elements for ", observations,
+             " observations");
       weights = weights.defined() ? mul(weights, *given, loc) : to(*given, w, loc);
     }
     if (!weights.defined()) weights = ones({observations}, {w, m.device}, loc);
     const Tensor total = sum(weights, {}, false, std::nullopt, loc);
     x = sub(x, div(sum(mul(x, weights, loc), {1}, true, std::nullopt, loc), total, {}, loc), 1, loc);
     // The observations that count less one for each degree that the mean has taken.
-    const Tensor taken = aweights.defined() ? div(sum(mul(weights, aweights, loc), {}, false, std::nullopt, loc), total, {}, loc) : ones_like(total, {}, loc);
+    const Tensor taken = aweights.defined()
+                             ? div(sum(mul(weights, aweights, loc), {}, false, std::nullopt, loc), total, {}, loc)
+                             : ones_like(total, {}, loc);
     const Tensor by = clamp_min(sub(total, mul(taken, correction, loc), 1, loc), 0.0, loc);
     const Tensor all = to(div(matmul(x, mT(mul(x, weights, loc), loc), loc), by, {}, loc), t, loc);
     const bool one_row = m.dim() < 2 || graph::ask(detail::compare_eq(m.size(0), 1, loc), "cov: one row");
@@ -305,7 +359,8 @@ Tensor corrcoef(const Tensor& self, SourceLoc loc) {
     const Tensor c = cov(wide(self, is_floating(t) ? t : get_default_dtype(), loc), 1, {}, {}, loc);
     if (c.dim() == 0) return to(div(c, c, {}, loc), is_floating(t) ? t : c.dtype(), loc);
     const Tensor deviations = sqrt(diagonal(c, 0, 0, 1, loc), loc);
-    return to(clamp(div(div(c, unsqueeze(deviations, 1, loc), {}, loc), deviations, {}, loc), -1.0, 1.0, loc), is_floating(t) ? t : c.dtype(), loc);
+    return to(clamp(div(div(c, unsqueeze(deviations, 1, loc), {}, loc), deviations, {}, loc), -1.0, 1.0, loc),
+              is_floating(t) ? t : c.dtype(), loc);
   });
 }
 
@@ -319,7 +374,9 @@ Tensor renorm(const Tensor& self, Scalar p, Int dim, Scalar maxnorm, SourceLoc l
     if (d != along) others.push_back(d);
   return named("renorm", [&] {
     const Tensor x = wide(self, m.dtype, loc), length = norm(x, p, others, true, loc);
-    return to(mul(x, where(gt(length, maxnorm, loc), div(maxnorm, add(length, 1e-7, 1, loc), {}, loc), 1.0, loc), loc), m.dtype, loc);  // 1e-7: as ATen
+    // 1e-7: as ATen
+    return to(mul(x, where(gt(length, maxnorm, loc), div(maxnorm, add(length, 1e-7, 1, loc), {}, loc), 1.0, loc), loc),
+              m.dtype, loc);
   });
 }
 
@@ -371,7 +428,8 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Sc
 }
 Tensor inner(const Tensor& self, const Tensor& other, SourceLoc loc) {
   return named("inner", [&] {
-    if (checked_meta(self, "inner", loc).dim() == 0 || checked_meta(other, "inner", loc).dim() == 0) return mul(self, other, loc);
+    if (checked_meta(self, "inner", loc).dim() == 0 || checked_meta(other, "inner", loc).dim() == 0)
+      return mul(self, other, loc);
     return tensordot(self, other, {-1}, {-1}, loc);
   });
 }
@@ -386,10 +444,12 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
     const std::vector<graph::RuleArg> both{&m, &among};
     DType t = graph::result_dtype(both);
     if (t == kBool) t = kUInt8;
-    const Tensor e = to(elements, t, loc), sorted = sort(to(reshape(test_elements, {-1}, loc), t, loc), 0, false, loc).first;
+    const Tensor e = to(elements, t, loc),
+                 sorted = sort(to(reshape(test_elements, {-1}, loc), t, loc), 0, false, loc).first;
     const Int n = sorted.size(0, loc);
     const Tensor place = searchsorted(sorted, e, false, false, {}, {}, loc);
-    const Tensor found = reprise::index(pad(sorted, {0, 1}, 0, loc), {place}, loc);  // behind the last there is one that does not count
+    // behind the last there is one that does not count
+    const Tensor found = reprise::index(pad(sorted, {0, 1}, 0, loc), {place}, loc);
     const Tensor is = logical_and(lt(place, n, loc), eq(found, e, loc), loc);
     return invert ? logical_not(is, loc) : is;
   });
@@ -402,7 +462,9 @@ Tensor msort(const Tensor& self, SourceLoc loc) {
 Tensor randperm(Int n, const TensorOptions& options, SourceLoc loc) {
   if (!graph::require(detail::compare_le(0, n, loc), "randperm: n"))
     fail(ErrorCode::InvalidArgument, "randperm", loc, "n must not be negative, got ", n);
-  return named("randperm", [&] { return to(argsort(rand({n}, {kFloat64, options.device}, loc), 0, false, loc), options.dtype.value_or(kInt64), loc); });
+  return named("randperm", [&] {
+    return to(argsort(rand({n}, {kFloat64, options.device}, loc), 0, false, loc), options.dtype.value_or(kInt64), loc);
+  });
 }
 
 }  // namespace reprise

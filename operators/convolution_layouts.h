@@ -5,7 +5,8 @@
 
 namespace reprise::operators {
 
-/// reprise::convolution_last: a convolution, not transposed, of floats, whose result is [n, ..., o]. Graphs alone have it (Note [Layouts] in passes/layouts.cc).
+/// reprise::convolution_last: a convolution, not transposed, of floats, whose result is [n, ..., o]. Graphs alone have
+/// it (Note [Layouts] in passes/layouts.cc).
 graph::OpId convolution_last_op();
 /// Of a shape rule's last result [n, o, ...] makes [n, ..., o].
 void result_with_channels_last(graph::RuleCtx&);

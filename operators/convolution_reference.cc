@@ -1,4 +1,5 @@
-// Convolutions by their definition: each result is a sum over channels and places, in double and rounded once; integers wrap.
+// Convolutions by their definition: each result is a sum over channels and places, in double and rounded once; integers
+// wrap.
 #include "operators/convolution_reference.h"
 
 #include <array>
@@ -39,7 +40,8 @@ struct Sums {
     std::array<std::int64_t, kMaxRank> place{};
     for (std::int64_t c = 0; c < channels; ++c) {
       const std::int64_t channel = group * channels + c;
-      const std::int64_t rows = transposed ? channel * w.strides[0] + to[1] % per_out * w.strides[1] : to[1] * w.strides[0] + c * w.strides[1];
+      const std::int64_t rows = transposed ? channel * w.strides[0] + to[1] % per_out * w.strides[1]
+                                           : to[1] * w.strides[0] + c * w.strides[1];
       for (;;) {
         std::int64_t at_x = to[0] * x.strides[0] + channel * x.strides[1], at_w = rows;
         bool inside = true;
@@ -61,7 +63,14 @@ struct Sums {
 
 void convolution_reference(const NativeArgs& args) {
   const TensorView& y = args.result();
-  const Sums sums{args.tensor(kInput), args.tensor(kWeight), y, reference::ints(args, kStride), reference::ints(args, kPadding), reference::ints(args, kDilation), args.flag(kTransposed), args.integer(kGroups)};
+  const Sums sums{args.tensor(kInput),
+                  args.tensor(kWeight),
+                  y,
+                  reference::ints(args, kStride),
+                  reference::ints(args, kPadding),
+                  reference::ints(args, kDilation),
+                  args.flag(kTransposed),
+                  args.integer(kGroups)};
   const TensorView* bias = args.has(kBias) ? &args.tensor(kBias) : nullptr;
   const bool floats = is_floating(y.dtype);
   if (y.numel() == 0) return;
@@ -72,11 +81,16 @@ void convolution_reference(const NativeArgs& args) {
     const reference::Value seed = bias ? reference::load(*bias, to[1] * bias->strides[0]) : reference::Value{};
     if (floats) {
       double sum = seed.number();
-      sums.each(to.data(), [&](std::int64_t x, std::int64_t w) { sum += reference::load_number(sums.x, x) * reference::load_number(sums.w, w); });
+      sums.each(to.data(), [&](std::int64_t x, std::int64_t w) {
+        sum += reference::load_number(sums.x, x) * reference::load_number(sums.w, w);
+      });
       reference::store(y, at, reference::Value::of(sum));
     } else {
       auto sum = static_cast<std::uint64_t>(seed.i);
-      sums.each(to.data(), [&](std::int64_t x, std::int64_t w) { sum += static_cast<std::uint64_t>(reference::load(sums.x, x).i) * static_cast<std::uint64_t>(reference::load(sums.w, w).i); });
+      sums.each(to.data(), [&](std::int64_t x, std::int64_t w) {
+        sum += static_cast<std::uint64_t>(reference::load(sums.x, x).i) *
+               static_cast<std::uint64_t>(reference::load(sums.w, w).i);
+      });
       reference::store(y, at, reference::Value::of(static_cast<std::int64_t>(sum)));
     }
     int d = y.rank - 1;

@@ -6,7 +6,8 @@
 
 namespace reprise::operators {
 
-/// nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor: of a mask, the places that its count, read back, makes a size of.
+/// nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor: of a mask, the places that its count,
+/// read back, makes a size of.
 graph::OpId nonzero_static_op();
 /// A number of elements: of `most`, which is known of it from here on, or (nullopt) of repeats, which may be wrong.
 Int counted(Scalar number, std::optional<Int> most, SourceLoc);

@@ -4,7 +4,8 @@
 /// Derivatives of the families' operators, told with their registration. The rules stand by theme in derivatives_*.cc.
 namespace reprise::operators {
 
-inline graph::OpFact derivative(void (*rule)(autograd::Backward&), autograd::Saves saves, autograd::Args differentiable = autograd::kAnyArg) {
+inline graph::OpFact derivative(void (*rule)(autograd::Backward&), autograd::Saves saves,
+                                autograd::Args differentiable = autograd::kAnyArg) {
   return autograd::derivatives().fact({rule, saves, differentiable});
 }
 /// Results want no gradients.
@@ -17,7 +18,8 @@ using autograd::out;
 using Rule = void(autograd::Backward&);
 
 // derivatives_images.cc
-Rule convolution, max_pool, avg_pool, adaptive_avg_pool, adaptive_max_pool, interpolate, im2col, col2im, reflection_pad, replication_pad, circular_pad;
+Rule convolution, max_pool, avg_pool, adaptive_avg_pool, adaptive_max_pool, interpolate, im2col, col2im, reflection_pad,
+    replication_pad, circular_pad;
 // derivatives_sampling.cc
 Rule grid_sampler;
 // detection.cc
@@ -25,7 +27,8 @@ Rule roi_align;
 // derivatives_norms.cc
 Rule batch_norm, group_norm, local_response_norm;
 // derivatives_rows.cc
-Rule cumprod, chosen_along, logcumsumexp, mode, digamma, erfinv, i0e, i1, i1e, polygamma, zeta, fft_c2c, fft_r2c, fft_c2r, overlap_add, embedding_bag, grouped_mm;
+Rule cumprod, chosen_along, logcumsumexp, mode, digamma, erfinv, i0e, i1, i1e, polygamma, zeta, fft_c2c, fft_r2c,
+    fft_c2r, overlap_add, embedding_bag, grouped_mm;
 // derivatives_matrices.cc
 Rule cholesky, solve, solve_triangular, lu_factor, qr, eigh, svd, cdist, bilinear, block_linear;
 // derivatives_rnn.cc

@@ -1,5 +1,6 @@
-// Derivatives of factors and solutions of matrices, of distances and bilinear forms. M. Giles, Collected matrix derivative results for forward and reverse mode algorithmic
-// differentiation (2008); S. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), for the factors.
+// Derivatives of factors and solutions of matrices, of distances and bilinear forms. M. Giles, Collected matrix
+// derivative results for forward and reverse mode algorithmic differentiation (2008); S. Walter, L. Lehmann,
+// Algorithmic differentiation of linear algebra functions (2010), for the factors.
 #include <cmath>
 
 #include "autograd/rule_parts.h"
@@ -18,13 +19,21 @@ using graph::api::arg;
 namespace {
 
 /// x of tri x = b, and of x tri = b.
-Tensor solved(const Tensor& tri, const Tensor& rhs, bool upper, SourceLoc loc, bool unit = false) { return reprise::solve_triangular(tri, rhs, upper, true, unit, loc); }
-Tensor solved_from_right(const Tensor& tri, const Tensor& rhs, bool upper, SourceLoc loc, bool unit = false) { return mT(solved(mT(tri, loc), mT(rhs, loc), !upper, loc, unit), loc); }
+Tensor solved(const Tensor& tri, const Tensor& rhs, bool upper, SourceLoc loc, bool unit = false) {
+  return reprise::solve_triangular(tri, rhs, upper, true, unit, loc);
+}
+Tensor solved_from_right(const Tensor& tri, const Tensor& rhs, bool upper, SourceLoc loc, bool unit = false) {
+  return mT(solved(mT(tri, loc), mT(rhs, loc), !upper, loc, unit), loc);
+}
 /// The lower triangle on both sides of the diagonal.
 Tensor mirrored(const Tensor& t, SourceLoc loc) { return tril(t, 0, loc) + mT(tril(t, -1, loc), loc); }
 /// One row's or column's numbers on a diagonal.
-Tensor on_diagonal(const Tensor& v, SourceLoc loc) { return unsqueeze(v, -1, loc) * eye(v.size(-1), std::nullopt, v.options(), loc); }
-Tensor is_diagonal(Int n, const Tensor& like, SourceLoc loc) { return eye(n, std::nullopt, {kBool, like.device()}, loc); }
+Tensor on_diagonal(const Tensor& v, SourceLoc loc) {
+  return unsqueeze(v, -1, loc) * eye(v.size(-1), std::nullopt, v.options(), loc);
+}
+Tensor is_diagonal(Int n, const Tensor& like, SourceLoc loc) {
+  return eye(n, std::nullopt, {kBool, like.device()}, loc);
+}
 
 }  // namespace
 
@@ -80,9 +89,13 @@ void qr(Backward& b) {
   const Ints& sizes = b.sizes(0);
   const Int m = sizes[sizes.size() - 2], n = sizes.back();
   const std::string_view mode = b.text(1);
-  if (mode == "r") fail(ErrorCode::InvalidArgument, "linalg_qr", loc, "mode 'r' has no derivative, which is made of Q: take 'reduced'");
+  if (mode == "r")
+    fail(ErrorCode::InvalidArgument, "linalg_qr", loc,
+         "mode 'r' has no derivative, which is made of Q: take 'reduced'");
   const bool wide_ = m < n;
-  if (mode == "complete" && m > n) fail(ErrorCode::InvalidArgument, "linalg_qr", loc, "mode 'complete' has a derivative only where there are no more rows than columns: take 'reduced'");
+  if (mode == "complete" && m > n)
+    fail(ErrorCode::InvalidArgument, "linalg_qr", loc,
+         "mode 'complete' has a derivative only where there are no more rows than columns: take 'reduced'");
   const Tensor q = b.result(0), all_r = b.result(1), g_r = b.grad(1);
   Tensor g_q = b.grad(0), last;
   if (wide_) {
@@ -101,7 +114,8 @@ void eigh(Backward& b) {
   const Tensor v = b.result(1);
   Tensor inner = on_diagonal(b.grad(0), loc);
   if (b.has_grad(1)) {
-    const Tensor l = b.result(0), same = is_diagonal(l.size(-1), l, loc), apart = unsqueeze(l, -2, loc) - unsqueeze(l, -1, loc);
+    const Tensor l = b.result(0), same = is_diagonal(l.size(-1), l, loc),
+                 apart = unsqueeze(l, -2, loc) - unsqueeze(l, -1, loc);
     inner = inner + unless(same, matmul(mT(v, loc), b.grad(1), loc) / where(same, 1, apart, loc), loc);
   }
   b.give(0, matmul(matmul(v, inner, loc), mT(v, loc), loc));
@@ -116,7 +130,8 @@ void svd(Backward& b) {
   auto first = [&](const Tensor& t, int dim) { return b.flag(1) ? narrow(t, dim, 0, k, loc) : t; };
   const Tensor u = first(b.result(0), -1), s = b.result(1), vh = first(b.result(2), -2), v = mT(vh, loc);
   Tensor inner = on_diagonal(b.grad(1), loc);
-  const Tensor same = is_diagonal(k, s, loc), squares = s * s, apart = where(same, 1, unsqueeze(squares, -2, loc) - unsqueeze(squares, -1, loc), loc);
+  const Tensor same = is_diagonal(k, s, loc), squares = s * s,
+               apart = where(same, 1, unsqueeze(squares, -2, loc) - unsqueeze(squares, -1, loc), loc);
   auto skew = [&](const Tensor& t) { return (t - mT(t, loc)) / apart; };
   Tensor beside;
   if (b.has_grad(0)) {
@@ -142,12 +157,14 @@ void cdist(Backward& b) {
   const SourceLoc loc = b.loc();
   const double p = b.number(2).to_double(loc);
   if (p == 0) return;
-  const Tensor x = wide(b.tensor(0), loc), y = wide(b.tensor(1), loc), g = wide(b.grad(), loc), d = wide(b.result(), loc), at_0 = d == 0;
+  const Tensor x = wide(b.tensor(0), loc), y = wide(b.tensor(1), loc), g = wide(b.grad(), loc),
+               d = wide(b.result(), loc), at_0 = d == 0;
   const Tensor some = unless(at_0, g, loc), safe = where(at_0, 1, d, loc);
   if (p == 2) {  // all differences at once would be larger than either side
     const Tensor by = some / safe;
     if (b.wants(0)) b.give(0, x * sum(by, -1, true, std::nullopt, loc) - matmul(by, y, loc));
-    if (b.wants(1)) b.give(1, y * unsqueeze(sum(by, -2, false, std::nullopt, loc), -1, loc) - matmul(mT(by, loc), x, loc));
+    if (b.wants(1))
+      b.give(1, y * unsqueeze(sum(by, -2, false, std::nullopt, loc), -1, loc) - matmul(mT(by, loc), x, loc));
     return;
   }
   const Tensor apart = unsqueeze(x, -2, loc) - unsqueeze(y, -3, loc), signs = sign(apart, loc);
@@ -176,9 +193,15 @@ void bilinear(Backward& b) {
   const Tensor of = reshape(g, {n, o}, loc);
   auto rows = [&](int arg_, Int width) { return reshape(b.tensor(arg_), {n, width}, loc); };
   /// All products of two rows' numbers: [n, left * right].
-  auto pairs = [&](const Tensor& left, Int nl, const Tensor& right, Int nr) { return reshape(unsqueeze(left, 2, loc) * unsqueeze(right, 1, loc), {n, nl * nr}, loc); };
-  if (b.wants(0)) b.give(0, reshape(mm(pairs(of, o, rows(1, j), j), reshape(permute(b.tensor(2), {0, 2, 1}, loc), {o * j, i}, loc), loc), b.sizes(0), loc));
-  if (b.wants(1)) b.give(1, reshape(mm(pairs(of, o, rows(0, i), i), reshape(b.tensor(2), {o * i, j}, loc), loc), b.sizes(1), loc));
+  auto pairs = [&](const Tensor& left, Int nl, const Tensor& right, Int nr) {
+    return reshape(unsqueeze(left, 2, loc) * unsqueeze(right, 1, loc), {n, nl * nr}, loc);
+  };
+  if (b.wants(0))
+    b.give(0,
+           reshape(mm(pairs(of, o, rows(1, j), j), reshape(permute(b.tensor(2), {0, 2, 1}, loc), {o * j, i}, loc), loc),
+                   b.sizes(0), loc));
+  if (b.wants(1))
+    b.give(1, reshape(mm(pairs(of, o, rows(0, i), i), reshape(b.tensor(2), {o * i, j}, loc), loc), b.sizes(1), loc));
   if (b.wants(2)) b.give(2, reshape(mm(mT(of, loc), pairs(rows(0, i), i, rows(1, j), j), loc), w, loc));
 }
 
@@ -186,7 +209,9 @@ void bilinear(Backward& b) {
 void block_linear(Backward& b) {
   const SourceLoc loc = b.loc();
   const Tensor weight = b.tensor(1), unit = eye(b.sizes(0).back(), std::nullopt, {b.dtype(0), b.device(0)}, loc);
-  const Tensor rows = operators::block_linear(unit, weight, *kernels::block_format(b.text(2)), Activations::Float32, loc);  // [in, out]
+  // [in, out]
+  const Tensor rows =
+      operators::block_linear(unit, weight, *kernels::block_format(b.text(2)), Activations::Float32, loc);
   b.give(0, matmul(b.grad(), mT(rows, loc), loc));
 }
 

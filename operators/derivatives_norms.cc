@@ -20,7 +20,8 @@ void batch_norm(Backward& b) {
   auto like_channels = [&](int i) { return reshape(to(b.tensor(i), g.dtype(), loc), channels, loc); };
   const bool own = b.flag(kOwnStatistics);
   const Tensor x = wide(b.tensor(kInput), loc), centred = x - (own ? mean_of(x, dims, loc) : like_channels(kMean));
-  const Tensor scale = rsqrt((own ? mean_of(centred * centred, dims, loc) : like_channels(kVar)) + b.number(kEps), loc), row = centred * scale;
+  const Tensor scale = rsqrt((own ? mean_of(centred * centred, dims, loc) : like_channels(kVar)) + b.number(kEps), loc),
+               row = centred * scale;
   if (b.wants(kWeight)) b.give(kWeight, sum(g * row, dims, false, std::nullopt, loc));
   if (!b.wants(kInput)) return;
   const Tensor weighted = b.has(kWeight) ? g * like_channels(kWeight) : g;
@@ -31,11 +32,14 @@ void group_norm(Backward& b) {
   enum { kInput, kGroups, kWeight, kBias, kEps };
   const SourceLoc loc = b.loc();
   const Ints& sizes = b.sizes(kInput);
-  const Int groups = b.integer(kGroups), each = sizes[1] / groups, places = numel_of(Ints(sizes.begin() + 2, sizes.end()));
+  const Int groups = b.integer(kGroups), each = sizes[1] / groups,
+            places = numel_of(Ints(sizes.begin() + 2, sizes.end()));
   const Ints grouped{sizes[0], groups, each, places}, channels{1, groups, each, 1};
   const OptionalDims row_of{2, 3}, others{0, 3};
   const Tensor g = reshape(wide(b.grad(), loc), grouped, loc);
-  auto of_channels = [&](const Tensor& t) { return reshape(sum(t, others, false, std::nullopt, loc), {sizes[1]}, loc); };
+  auto of_channels = [&](const Tensor& t) {
+    return reshape(sum(t, others, false, std::nullopt, loc), {sizes[1]}, loc);
+  };
   if (b.wants(kBias)) b.give(kBias, of_channels(g));
   if (!b.wants(kInput) && !b.wants(kWeight)) return;
   const Tensor x = reshape(wide(b.tensor(kInput), loc), grouped, loc), centred = x - mean_of(x, row_of, loc);
@@ -59,7 +63,8 @@ void local_response_norm(Backward& b) {
   };
   const Tensor x = wide(b.tensor(kInput), loc), g = wide(b.grad(), loc);
   const Scalar alpha = b.number(kAlpha) / size, beta = b.number(kBeta);
-  const Tensor base = of_neighbours(x * x, size / 2, (size - 1) / 2) * alpha + b.number(kK), by = g * pow(base, -beta, loc);
+  const Tensor base = of_neighbours(x * x, size / 2, (size - 1) / 2) * alpha + b.number(kK),
+               by = g * pow(base, -beta, loc);
   b.give(kInput, by - x * of_neighbours(by * x / base, (size - 1) / 2, size / 2) * (alpha * beta * 2));
 }
 

@@ -1,5 +1,5 @@
-// Derivatives of the steps of recurrent networks, through time: what all steps share are products of all of them at once; the states go back step by step, so that
-// how many steps there are is a constant of a compilation.
+// Derivatives of the steps of recurrent networks, through time: what all steps share are products of all of them at
+// once; the states go back step by step, so that how many steps there are is a constant of a compilation.
 #include "autograd/rule_parts.h"
 #include "operators/derivatives.h"
 
@@ -17,12 +17,16 @@ struct Steps {
   SourceLoc loc;
   std::int64_t n;
   bool reverse;
-  Tensor weight, before, recurrent;  ///< before: the state that each step begins with, [n, batch, hidden]. recurrent: weight times that, and the bias
+  /// before: the state that each step begins with, [n, batch, hidden]. recurrent: weight times that, and the bias
+  Tensor weight, before, recurrent;
 
-  Steps(Backward& b, bool reverse) : b(b), loc(b.loc()), n(b.sizes(kGates)[0].value(loc)), reverse(reverse), weight(b.tensor(kWeight)) {
+  Steps(Backward& b, bool reverse)
+      : b(b), loc(b.loc()), n(b.sizes(kGates)[0].value(loc)), reverse(reverse), weight(b.tensor(kWeight)) {
     const Tensor first = unsqueeze(b.tensor(kFirst), 0, loc), made = b.result(0);
     if (n == 0) before = made;
-    else before = reverse ? cat({slice(made, 0, 1, n, 1, loc), first}, 0, loc) : cat({first, slice(made, 0, 0, n - 1, 1, loc)}, 0, loc);
+    else
+      before = reverse ? cat({slice(made, 0, 1, n, 1, loc), first}, 0, loc)
+                       : cat({first, slice(made, 0, 0, n - 1, 1, loc)}, 0, loc);
     recurrent = linear(before, weight, b.has(kBias) ? b.tensor(kBias) : Tensor(), loc);
   }
   /// The time of the i-th step that is made.
@@ -41,7 +45,8 @@ struct Steps {
     if (!b.wants(kWeight) && !b.wants(kBias)) return;
     const Tensor all = stack(of_recurrent, 0, loc), rows = reshape(all, {all.size(0) * all.size(1), all.size(2)}, loc);
     b.give(kBias, all);
-    if (b.wants(kWeight)) b.give(kWeight, mm(mT(rows, loc), reshape(before, {before.size(0) * before.size(1), before.size(2)}, loc), loc));
+    if (b.wants(kWeight))
+      b.give(kWeight, mm(mT(rows, loc), reshape(before, {before.size(0) * before.size(1), before.size(2)}, loc), loc));
   }
 };
 
@@ -67,14 +72,17 @@ void gru_steps(Backward& b) {
   Steps s(b, b.flag(4));
   const SourceLoc loc = s.loc;
   const Tensor x = b.tensor(kGates), p = s.recurrent;
-  const Tensor reset = sigmoid(s.gate(x, 0) + s.gate(p, 0), loc), update = sigmoid(s.gate(x, 1) + s.gate(p, 1), loc), inner = s.gate(p, 2), fresh = tanh(s.gate(x, 2) + reset * inner, loc);
+  const Tensor reset = sigmoid(s.gate(x, 0) + s.gate(p, 0), loc), update = sigmoid(s.gate(x, 1) + s.gate(p, 1), loc),
+               inner = s.gate(p, 2), fresh = tanh(s.gate(x, 2) + reset * inner, loc);
   // Of the state after a step: by the three gates, and by the state before it.
-  const Tensor of_fresh = (1 - update) * (1 - fresh * fresh), of_update = (s.before - fresh) * update * (1 - update), of_reset = inner * reset * (1 - reset);
+  const Tensor of_fresh = (1 - update) * (1 - fresh * fresh), of_update = (s.before - fresh) * update * (1 - update),
+               of_reset = inner * reset * (1 - reset);
   std::vector<Tensor> of_inputs(static_cast<std::size_t>(s.n)), of_recurrent(of_inputs.size());
   Tensor h = b.grad(1);
   for (std::int64_t i = s.n; i-- > 0;) {
     const std::int64_t t = s.at(i);
-    const Tensor g = h + s.step(b.grad(0), t), last = g * s.step(of_fresh, t), first = last * s.step(of_reset, t), second = g * s.step(of_update, t);
+    const Tensor g = h + s.step(b.grad(0), t), last = g * s.step(of_fresh, t), first = last * s.step(of_reset, t),
+                 second = g * s.step(of_update, t);
     of_inputs[static_cast<std::size_t>(t)] = cat({first, second, last}, -1, loc);
     const Tensor back = cat({first, second, last * s.step(reset, t)}, -1, loc);
     of_recurrent[static_cast<std::size_t>(t)] = back, h = mm(back, s.weight, loc) + g * s.step(update, t);
@@ -86,7 +94,8 @@ void lstm_steps(Backward& b) {
   Steps s(b, b.flag(5));
   const SourceLoc loc = s.loc;
   const Tensor all = b.tensor(kGates) + s.recurrent;
-  const Tensor in = sigmoid(s.gate(all, 0), loc), forget = sigmoid(s.gate(all, 1), loc), fresh = tanh(s.gate(all, 2), loc), out = sigmoid(s.gate(all, 3), loc);
+  const Tensor in = sigmoid(s.gate(all, 0), loc), forget = sigmoid(s.gate(all, 1), loc),
+               fresh = tanh(s.gate(all, 2), loc), out = sigmoid(s.gate(all, 3), loc);
   // The cells again: outputs alone are kept.
   std::vector<Tensor> before(static_cast<std::size_t>(s.n)), shown(before.size());
   Tensor c = b.tensor(kFirstCell);
@@ -97,14 +106,18 @@ void lstm_steps(Backward& b) {
     shown[static_cast<std::size_t>(t)] = tanh(c, loc);
   }
   const Tensor tanh_c = s.n ? stack(shown, 0, loc) : in;
-  const Tensor of_in = fresh * in * (1 - in), of_forget = (s.n ? stack(before, 0, loc) : in) * forget * (1 - forget), of_fresh = in * (1 - fresh * fresh), of_out = tanh_c * out * (1 - out), of_cell = out * (1 - tanh_c * tanh_c);
+  const Tensor of_in = fresh * in * (1 - in), of_forget = (s.n ? stack(before, 0, loc) : in) * forget * (1 - forget),
+               of_fresh = in * (1 - fresh * fresh), of_out = tanh_c * out * (1 - out),
+               of_cell = out * (1 - tanh_c * tanh_c);
   std::vector<Tensor> given(static_cast<std::size_t>(s.n));
   Tensor h = b.grad(1), cell = b.grad(2);
   for (std::int64_t i = s.n; i-- > 0;) {
     const std::int64_t t = s.at(i);
     const Tensor g = h + s.step(b.grad(0), t);
     cell = cell + g * s.step(of_cell, t);
-    const Tensor of = cat({cell * s.step(of_in, t), cell * s.step(of_forget, t), cell * s.step(of_fresh, t), g * s.step(of_out, t)}, -1, loc);
+    const Tensor of =
+        cat({cell * s.step(of_in, t), cell * s.step(of_forget, t), cell * s.step(of_fresh, t), g * s.step(of_out, t)},
+            -1, loc);
     given[static_cast<std::size_t>(t)] = of, h = mm(of, s.weight, loc), cell = cell * s.step(forget, t);
   }
   s.give(given, given, h);

@@ -23,9 +23,12 @@ namespace {
 
 Tensor sum_along(const Tensor& t, Int dim, SourceLoc loc) { return sum(t, dim, false, std::nullopt, loc); }
 /// From each element to the last.
-Tensor running_from(const Tensor& t, Int dim, SourceLoc loc) { return flip(cumsum(flip(t, dim, loc), dim, std::nullopt, loc), dim, loc); }
+Tensor running_from(const Tensor& t, Int dim, SourceLoc loc) {
+  return flip(cumsum(flip(t, dim, loc), dim, std::nullopt, loc), dim, loc);
+}
 
-/// Element k: the sum over i >= k of g_i and the product of all x up to i but x_k, of x along the last dimension. A square for each row, of differentiable parts.
+/// Element k: the sum over i >= k of g_i and the product of all x up to i but x_k, of x along the last dimension. A
+/// square for each row, of differentiable parts.
 Tensor cumprod_with_derivatives(const Tensor& x, const Tensor& g, SourceLoc loc) {
   const Tensor at = arange(Scalar(x.size(-1)), {kInt64, x.device()}, loc), own = unsqueeze(at, -1, loc);
   const Tensor products = cumprod(where(at == own, 1, unsqueeze(x, -2, loc), loc), -1, std::nullopt, loc);
@@ -34,17 +37,21 @@ Tensor cumprod_with_derivatives(const Tensor& x, const Tensor& g, SourceLoc loc)
 
 }  // namespace
 
-// Products that a 0 has ended say nothing of what made them: up to the first 0 each is divided by the element; of the 0 itself they are made again with a 1 in its place.
+// Products that a 0 has ended say nothing of what made them: up to the first 0 each is divided by the element; of the 0
+// itself they are made again with a 1 in its place.
 void cumprod(Backward& b) {
   const SourceLoc loc = b.loc();
   const Tensor& g = b.grad();
   const Int dim = b.integer(1);
   if (b.dim(0) == 0) return b.give(0, g);
   const Tensor x = to(b.tensor(0), b.result_dtype(), loc);
-  if (is_grad_enabled()) return b.give(0, transpose(cumprod_with_derivatives(transpose(x, dim, -1, loc), transpose(g, dim, -1, loc), loc), dim, -1, loc));
+  if (is_grad_enabled())
+    return b.give(0, transpose(cumprod_with_derivatives(transpose(x, dim, -1, loc), transpose(g, dim, -1, loc), loc),
+                               dim, -1, loc));
   const Tensor is_0 = x == 0, zeros = cumsum(is_0, dim, std::nullopt, loc);
   const Tensor divided = running_from(g * b.result(), dim, loc) / where(is_0, 1, x, loc);
-  const Tensor of_first = running_from(g * reprise::cumprod(where(is_0 & (zeros == 1), 1, x, loc), dim, std::nullopt, loc), dim, loc);
+  const Tensor of_first =
+      running_from(g * reprise::cumprod(where(is_0 & (zeros == 1), 1, x, loc), dim, std::nullopt, loc), dim, loc);
   b.give(0, where(zeros == 0, divided, only(is_0 & (zeros == 1), of_first, loc), loc));
 }
 
@@ -80,23 +87,30 @@ void logcumsumexp(Backward& b) {
 // ---- special functions
 
 void digamma(Backward& b) { b.give(0, b.grad() * reprise::polygamma(1, b.tensor(0), b.loc())); }
-void polygamma(Backward& b) { b.give(1, b.grad() * reprise::polygamma(b.integer(0).value(b.loc()) + 1, b.tensor(1), b.loc())); }
-void erfinv(Backward& b) { b.give(0, b.grad() * (exp(square(b.result(), b.loc()), b.loc()) * (0.5 / std::numbers::inv_sqrtpi))); }
+void polygamma(Backward& b) {
+  b.give(1, b.grad() * reprise::polygamma(b.integer(0).value(b.loc()) + 1, b.tensor(1), b.loc()));
+}
+void erfinv(Backward& b) {
+  b.give(0, b.grad() * (exp(square(b.result(), b.loc()), b.loc()) * (0.5 / std::numbers::inv_sqrtpi)));
+}
 void i0e(Backward& b) {
   const Tensor x = b.tensor(0);
   b.give(0, b.grad() * (reprise::i1e(x, b.loc()) - sign(x, b.loc()) * b.result()));
 }
 // i1(x) / x and i1e(x) / x are 1/2 at 0.
 void i1(Backward& b) {
-  const Tensor x = b.tensor(0), at_0 = x == 0, ratio = where(at_0, 0.5, b.result() / where(at_0, 1, x, b.loc()), b.loc());
+  const Tensor x = b.tensor(0), at_0 = x == 0,
+               ratio = where(at_0, 0.5, b.result() / where(at_0, 1, x, b.loc()), b.loc());
   b.give(0, b.grad() * (reprise::i0(x, b.loc()) - ratio));
 }
 void i1e(Backward& b) {
-  const Tensor x = b.tensor(0), r = b.result(), at_0 = x == 0, ratio = where(at_0, 0.5, r / where(at_0, 1, x, b.loc()), b.loc());
+  const Tensor x = b.tensor(0), r = b.result(), at_0 = x == 0,
+               ratio = where(at_0, 0.5, r / where(at_0, 1, x, b.loc()), b.loc());
   b.give(0, b.grad() * (reprise::i0e(x, b.loc()) - sign(x, b.loc()) * r - ratio));
 }
 void zeta(Backward& b) {
-  if (b.wants(0)) fail(ErrorCode::InvalidArgument, "special_zeta", b.loc(), "has no derivative by its first argument: detach() it");
+  if (b.wants(0))
+    fail(ErrorCode::InvalidArgument, "special_zeta", b.loc(), "has no derivative by its first argument: detach() it");
   const Tensor x = b.tensor(0);
   b.give(1, -b.grad() * (x * reprise::zeta(x + 1, b.tensor(1), b.loc())));
 }
@@ -118,7 +132,8 @@ void fft_r2c(Backward& b) {
   std::vector<Int> behind(static_cast<std::size_t>(2 * (b.dim(0) - dim)), 0);
   behind.push_back(0), behind.push_back(n - (n / 2 + 1));
   const Tensor all = pad(b.grad(), behind, 0, b.loc());
-  b.give(0, select(graph::call1(row("fft_c2c"), {arg(all), arg(Int(dim)), arg(b.integer(2)), arg(false)}, b.loc()), -1, 0, b.loc()));
+  b.give(0, select(graph::call1(row("fft_c2c"), {arg(all), arg(Int(dim)), arg(b.integer(2)), arg(false)}, b.loc()), -1,
+                   0, b.loc()));
 }
 // Each pair stands for itself and for its mirror image, but the first, and the last of an even length.
 void fft_c2r(Backward& b) {
@@ -129,27 +144,35 @@ void fft_c2r(Backward& b) {
   const Tensor at = arange(Scalar(n / 2 + 1), {kInt64, g.device()}, b.loc());
   Ints beside(static_cast<std::size_t>(b.dim(0) - dim), 1);
   beside[0] = n / 2 + 1;
-  b.give(0, pairs * reshape(where((at == 0) | (at * 2 == n), 1.0, 2.0, b.loc()).to(g.dtype(), b.loc()), beside, b.loc()));
+  b.give(0,
+         pairs * reshape(where((at == 0) | (at * 2 == n), 1.0, 2.0, b.loc()).to(g.dtype(), b.loc()), beside, b.loc()));
 }
 
 // Sample s: the sum of frames[i, f] window[i] where i + f hop - start is s, over that of the squared windows.
 void overlap_add(Backward& b) {
   const SourceLoc loc = b.loc();
   const Tensor w = wide(b.tensor(1), loc), g = wide(b.grad(), loc);
-  const Int hop = b.integer(2), start = b.integer(3), length = b.integer(4), n = b.sizes(1)[0], count = b.sizes(0).back();
+  const Int hop = b.integer(2), start = b.integer(3), length = b.integer(4), n = b.sizes(1)[0],
+            count = b.sizes(0).back();
   const TensorOptions places{kInt64, g.device()};
-  const Tensor at = unsqueeze(arange(Scalar(n), places, loc), -1, loc) + arange(Scalar(count), places, loc) * hop - start;
+  const Tensor at =
+      unsqueeze(arange(Scalar(n), places, loc), -1, loc) + arange(Scalar(count), places, loc) * hop - start;
   const Tensor inside = (at >= 0) & (at < length), flat = reshape(clamp(at, 0, length - 1, loc), {n * count}, loc);
-  const Tensor column = unsqueeze(w, -1, loc), squares = reshape(expand(only(inside, column * column, loc), {n, count}, loc), {n * count}, loc);
-  const Tensor weight = index_add(zeros({length}, w.options(), loc), 0, flat, squares, loc), shared = g / where(weight == 0, 1, weight, loc);
-  auto seen = [&](const Tensor& samples) { return only(inside, unflatten(index_select(samples, -1, flat, loc), -1, {n, count}, loc), loc); };
+  const Tensor column = unsqueeze(w, -1, loc),
+               squares = reshape(expand(only(inside, column * column, loc), {n, count}, loc), {n * count}, loc);
+  const Tensor weight = index_add(zeros({length}, w.options(), loc), 0, flat, squares, loc),
+               shared = g / where(weight == 0, 1, weight, loc);
+  auto seen = [&](const Tensor& samples) {
+    return only(inside, unflatten(index_select(samples, -1, flat, loc), -1, {n, count}, loc), loc);
+  };
   const Tensor of_frames = seen(shared);
   if (b.wants(0)) b.give(0, of_frames * column);
   if (!b.wants(1)) return;
   std::vector<Int> others;
   for (int d = 0; d < b.dim(0); ++d)
     if (d != b.dim(0) - 2) others.push_back(d);
-  b.give(1, sum(of_frames * (wide(b.tensor(0), loc) - seen(wide(b.result(), loc)) * column * 2), others, false, std::nullopt, loc));
+  b.give(1, sum(of_frames * (wide(b.tensor(0), loc) - seen(wide(b.result(), loc)) * column * 2), others, false,
+                std::nullopt, loc));
 }
 
 // ---- what selects rows
@@ -161,15 +184,17 @@ void embedding_bag(Backward& b) {
   const Int m = b.sizes(kIndices)[0], bags = b.result_sizes()[0];
   const std::string_view mode = b.text(kMode);
   // Which bag each index lies in; those behind the last offset lie in none, and padding counts as nothing.
-  const Tensor counted = searchsorted(offsets, arange(Scalar(m), {offsets.dtype(), offsets.device()}, loc), false, true, {}, {}, loc) - 1;
+  const Tensor counted =
+      searchsorted(offsets, arange(Scalar(m), {offsets.dtype(), offsets.device()}, loc), false, true, {}, {}, loc) - 1;
   Tensor is_in = counted < bags;
   if (b.has(kPadding)) is_in = is_in & ne(indices, b.integer(kPadding), loc);
   const Tensor bag = clamp(counted, 0, Int::max(bags - 1, 0), loc), beside = unsqueeze(is_in, -1, loc);
   auto of_bags = [&](const Tensor& t) { return index_select(t, 0, bag, loc); };
-  Tensor rows;  // of weight: for each index
+  Tensor rows;          // of weight: for each index
   if (mode == "max") {  // shared by all that are it
     const Tensor is = beside & (index_select(b.tensor(kWeight), 0, indices, loc) == of_bags(b.result()));
-    const Tensor each = to(is, g.dtype(), loc), sharing = index_add(zeros(b.result_sizes(), g.options(), loc), 0, bag, each, loc);
+    const Tensor each = to(is, g.dtype(), loc),
+                 sharing = index_add(zeros(b.result_sizes(), g.options(), loc), 0, bag, each, loc);
     rows = each * of_bags(g / where(sharing == 0, 1, sharing, loc));
   } else {
     rows = only(beside, of_bags(g), loc);

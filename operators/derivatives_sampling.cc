@@ -42,7 +42,8 @@ struct Line {
     if (align && size == 1) return {p.at * 0, p.slope * 0};
     const Int span = align ? size - 1 : size;
     const double low = align ? 0 : -0.5;
-    const Tensor from = p.at - low, far = abs(from, loc), extra = fmod(far, span, loc), odd = fmod(floor(far / span, loc), 2, loc) != 0;
+    const Tensor from = p.at - low, far = abs(from, loc), extra = fmod(far, span, loc),
+                 odd = fmod(floor(far / span, loc), 2, loc) != 0;
     const Tensor turned = p.slope * where(from < 0, -1.0, ones_like(from, {}, loc), loc);
     return {where(odd, span - extra, extra, loc) + low, where(odd, -turned, turned, loc)};
   }
@@ -66,7 +67,9 @@ Terms cubic_terms(const Tensor& at, const Line& line, SourceLoc loc) {
   auto far = [](const Tensor& v) { return ((v * a - 5 * a) * v + 8 * a) * v - 4 * a; };
   auto far_slope = [](const Tensor& v) { return (v * (3 * a) - 10 * a) * v + 8 * a; };
   const Tensor left = 1 - t;
-  Terms r{{}, {far(t + 1), near(t), near(left), far(left + 1)}, {far_slope(t + 1), near_slope(t), -near_slope(left), -far_slope(left + 1)}};
+  Terms r{{},
+          {far(t + 1), near(t), near(left), far(left + 1)},
+          {far_slope(t + 1), near_slope(t), -near_slope(left), -far_slope(left + 1)}};
   for (int k = 0; k < 4; ++k) r.elements.push_back(line.brought_in({floor_ + (k - 1), floor_}).at);
   return r;
 }

@@ -26,7 +26,8 @@ Complex root(std::int64_t k, std::int64_t n) {
   return {std::cos(angle), -std::sin(angle)};
 }
 
-/// One pass: `m` groups of `p` inputs m * s apart become outputs s apart, each times its root. s numbers beside each other at a time.
+/// One pass: `m` groups of `p` inputs m * s apart become outputs s apart, each times its root. s numbers beside each
+/// other at a time.
 template <int p, class Butterfly>
 void pass(const Complex* x, Complex* y, std::int64_t m, std::int64_t s, const Complex* roots, Butterfly&& butterfly) {
   for (std::int64_t j = 0; j < m; ++j) {
@@ -58,20 +59,24 @@ void butterfly4(Complex* a) {
   a[0] = even + odd, a[1] = even_apart + odd_apart, a[2] = even - odd, a[3] = even_apart - odd_apart;
 }
 void butterfly5(Complex* a) {
-  constexpr double kCos1 = 0.30901699437494742410, kCos2 = -0.80901699437494742410, kSin1 = 0.95105651629515357212, kSin2 = 0.58778525229247312917;
+  constexpr double kCos1 = 0.30901699437494742410, kCos2 = -0.80901699437494742410, kSin1 = 0.95105651629515357212,
+                   kSin2 = 0.58778525229247312917;
   const Complex s1 = a[1] + a[4], s2 = a[2] + a[3], d1 = (a[1] - a[4]).turned(), d2 = (a[2] - a[3]).turned();
-  const Complex m1 = a[0] + kCos1 * s1 + kCos2 * s2, m2 = a[0] + kCos2 * s1 + kCos1 * s2, n1 = kSin1 * d1 + kSin2 * d2, n2 = kSin2 * d1 - kSin1 * d2;
+  const Complex m1 = a[0] + kCos1 * s1 + kCos2 * s2, m2 = a[0] + kCos2 * s1 + kCos1 * s2, n1 = kSin1 * d1 + kSin2 * d2,
+                n2 = kSin2 * d1 - kSin1 * d2;
   a[0] = a[0] + s1 + s2, a[1] = m1 + n1, a[2] = m2 + n2, a[3] = m2 - n2, a[4] = m1 - n1;
 }
 
 /// A pass of any radix, by the sum itself.
-void pass_of(std::int64_t p, const Complex* x, Complex* y, std::int64_t m, std::int64_t s, const Complex* roots, std::int64_t n) {
+void pass_of(std::int64_t p, const Complex* x, Complex* y, std::int64_t m, std::int64_t s, const Complex* roots,
+             std::int64_t n) {
   for (std::int64_t j = 0; j < m; ++j)
     for (std::int64_t r = 0; r < p; ++r) {
       const Complex w = roots[j * r * s];
       for (std::int64_t q = 0; q < s; ++q) {
         Complex sum = x[q + s * j];
-        for (std::int64_t k = 1, turn = r; k < p; ++k, turn = turn + r < p ? turn + r : turn + r - p) sum = sum + x[q + s * (j + m * k)] * roots[turn * (n / p)];
+        for (std::int64_t k = 1, turn = r; k < p; ++k, turn = turn + r < p ? turn + r : turn + r - p)
+          sum = sum + x[q + s * (j + m * k)] * roots[turn * (n / p)];
         y[q + s * (p * j + r)] = sum * w;
       }
     }
@@ -95,7 +100,9 @@ FftPlan::FftPlan(std::int64_t n) : n_(n), radices_(factors(n)) {
   convolution_ = std::make_unique<const FftPlan>(m);
   response_.assign(static_cast<std::size_t>(m), Complex{});
   response_[0] = roots_[0].conj();
-  for (std::int64_t k = 1; k < n; ++k) response_[static_cast<std::size_t>(k)] = response_[static_cast<std::size_t>(m - k)] = roots_[static_cast<std::size_t>(k)].conj();
+  for (std::int64_t k = 1; k < n; ++k)
+    response_[static_cast<std::size_t>(k)] = response_[static_cast<std::size_t>(m - k)] =
+        roots_[static_cast<std::size_t>(k)].conj();
   std::vector<Complex> work(response_.size());
   convolution_->transform(response_.data(), work.data());
   for (Complex& c : response_) c = (1.0 / static_cast<double>(m)) * c;
@@ -143,8 +150,8 @@ RealFftPlan::RealFftPlan(std::int64_t n) : n_(n), plan_(n % 2 == 0 ? n / 2 : n) 
   for (std::int64_t k = 0; k <= n / 2; ++k) roots_.push_back(root(k, n));
 }
 
-// Of an even n: even and odd elements as real and imaginary parts of n / 2 numbers z, whose transform Z is that of the even ones and i times that of the
-// odd ones. conj(Z[n/2 - k]) tells the two apart.
+// Of an even n: even and odd elements as real and imaginary parts of n / 2 numbers z, whose transform Z is that of the
+// even ones and i times that of the odd ones. conj(Z[n/2 - k]) tells the two apart.
 void RealFftPlan::forward(const double* x, Complex* z, Complex* work) const {
   if (!halved()) {
     for (std::int64_t i = 0; i < n_; ++i) z[i] = {x[i], 0};
@@ -156,7 +163,9 @@ void RealFftPlan::forward(const double* x, Complex* z, Complex* work) const {
   z[half] = z[0];
   for (std::int64_t k = 0; k <= half - k; ++k) {
     const Complex a = z[k], b = z[half - k];
-    auto both = [&](Complex u, Complex v, std::int64_t at) { return 0.5 * ((u + v.conj()) + (u - v.conj()).turned() * roots_[static_cast<std::size_t>(at)]); };
+    auto both = [&](Complex u, Complex v, std::int64_t at) {
+      return 0.5 * ((u + v.conj()) + (u - v.conj()).turned() * roots_[static_cast<std::size_t>(at)]);
+    };
     z[k] = both(a, b, k), z[half - k] = both(b, a, half - k);
   }
 }

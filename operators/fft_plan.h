@@ -17,9 +17,10 @@ struct Complex {
   Complex swapped() const { return {im, re}; }
 };
 
-/// What the transform of one length needs; made once, read by any number of threads. Mixed radices by Stockham's scheme (Swarztrauber: FFT algorithms for
-/// vector computers, Parallel Computing 1, 1984), which needs no reordering; a length with a large prime factor by Bluestein's (A linear filtering approach to the
-/// computation of the discrete Fourier transform, IEEE Trans. AU-18, 1970) as a convolution of a power of two. Both n log n.
+/// What the transform of one length needs; made once, read by any number of threads. Mixed radices by Stockham's scheme
+/// (Swarztrauber: FFT algorithms for vector computers, Parallel Computing 1, 1984), which needs no reordering; a length
+/// with a large prime factor by Bluestein's (A linear filtering approach to the computation of the discrete Fourier
+/// transform, IEEE Trans. AU-18, 1970) as a convolution of a power of two. Both n log n.
 class FftPlan {
  public:
   explicit FftPlan(std::int64_t n);  ///< n >= 1
@@ -36,12 +37,13 @@ class FftPlan {
 
   std::int64_t n_;
   std::vector<std::int64_t> radices_;
-  std::vector<Complex> roots_;                      ///< exp(-2 pi i k / n); of a chirp exp(-pi i k^2 / n)
-  std::unique_ptr<const FftPlan> convolution_;      ///< of a power of two, where the transform is a convolution
-  std::vector<Complex> response_;                   ///< the transform of what it is convolved with
+  std::vector<Complex> roots_;                  ///< exp(-2 pi i k / n); of a chirp exp(-pi i k^2 / n)
+  std::unique_ptr<const FftPlan> convolution_;  ///< of a power of two, where the transform is a convolution
+  std::vector<Complex> response_;               ///< the transform of what it is convolved with
 };
 
-/// Transforms of n real numbers to n / 2 + 1 complex ones, and back: an even n goes by a complex transform of half the length.
+/// Transforms of n real numbers to n / 2 + 1 complex ones, and back: an even n goes by a complex transform of half the
+/// length.
 class RealFftPlan {
  public:
   explicit RealFftPlan(std::int64_t n);
@@ -57,7 +59,7 @@ class RealFftPlan {
   bool halved() const { return n_ % 2 == 0; }
   std::int64_t n_;
   FftPlan plan_;
-  std::vector<Complex> roots_;                      ///< exp(-2 pi i k / n), k <= n / 2, of an even n
+  std::vector<Complex> roots_;  ///< exp(-2 pi i k / n), k <= n / 2, of an even n
 };
 
 }  // namespace reprise::operators

@@ -1,4 +1,5 @@
-// Images read at places that a grid names. Each result is a sum of elements around its place, read by computed indices that are clamped to the image: nothing is checked.
+// Images read at places that a grid names. Each result is a sum of elements around its place, read by computed indices
+// that are clamped to the image: nothing is checked.
 #include <array>
 
 #include "base/errors.h"
@@ -31,16 +32,27 @@ void sampler_shape(graph::RuleCtx& c) {
   const char* name = c.op.schema.name.c_str();
   const TensorMeta &x = c.tensor(kInput), &grid = c.tensor(kGrid);
   const int n = x.dim() - 2;
-  auto sizes = [&] { return graph::sizes_text(x.layout.sizes) + " and a grid of sizes " + graph::sizes_text(grid.layout.sizes); };
-  if (n < 2 || n > 3 || grid.dim() != x.dim()) fail(ErrorCode::ShapeMismatch, name, c.loc, "wants an image [n, c, ...] of two or three spatial dimensions and a grid of as many, got sizes ", sizes());
-  if (!is_floating(x.dtype) || x.dtype != grid.dtype) fail(ErrorCode::DTypeMismatch, name, c.loc, "wants an image and a grid of one floating dtype, got ", dtype_name(x.dtype), " and ", dtype_name(grid.dtype));
-  if (!graph::same(x.size(0), grid.size(0), c.loc, "grid_sample: equal batches") || !graph::same(grid.size(n + 1), n, c.loc, "grid_sample: a number for each dimension"))
-    fail(ErrorCode::ShapeMismatch, name, c.loc, "a grid has the image's batch, and ", n, " numbers for each place: got sizes ", sizes());
+  auto sizes = [&] {
+    return graph::sizes_text(x.layout.sizes) + " and a grid of sizes " + graph::sizes_text(grid.layout.sizes);
+  };
+  if (n < 2 || n > 3 || grid.dim() != x.dim())
+    fail(ErrorCode::ShapeMismatch, name, c.loc,
+         "wants an image [n, c, ...] of two or three spatial dimensions and a grid of as many, got sizes ", sizes());
+  if (!is_floating(x.dtype) || x.dtype != grid.dtype)
+    fail(ErrorCode::DTypeMismatch, name, c.loc, "wants an image and a grid of one floating dtype, got ",
+         dtype_name(x.dtype), " and ", dtype_name(grid.dtype));
+  if (!graph::same(x.size(0), grid.size(0), c.loc, "grid_sample: equal batches") ||
+      !graph::same(grid.size(n + 1), n, c.loc, "grid_sample: a number for each dimension"))
+    fail(ErrorCode::ShapeMismatch, name, c.loc, "a grid has the image's batch, and ", n,
+         " numbers for each place: got sizes ", sizes());
   const std::int64_t mode = c.constant_int(kMode), beyond = c.constant_int(kBeyond);
-  if (mode < kBilinear || mode > kBicubic || beyond < kZeros || beyond > kReflection) fail(ErrorCode::InvalidArgument, name, c.loc, "there is no mode ", mode, " with padding ", beyond);
+  if (mode < kBilinear || mode > kBicubic || beyond < kZeros || beyond > kReflection)
+    fail(ErrorCode::InvalidArgument, name, c.loc, "there is no mode ", mode, " with padding ", beyond);
   Ints made{x.size(0), x.size(1)};
   for (int i = 0; i < n; ++i) {
-    if (!graph::require(detail::compare_lt(0, x.size(i + 2), c.loc), "grid_sample: there are elements")) fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of an image of sizes ", sizes(), " has no elements");
+    if (!graph::require(detail::compare_lt(0, x.size(i + 2), c.loc), "grid_sample: there are elements"))
+      fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of an image of sizes ", sizes(),
+           " has no elements");
     made.push_back(grid.size(i + 1));
   }
   c.result(x.dtype, made);
@@ -57,7 +69,8 @@ struct Dim {
   Scalar last() const { return Scalar(size - 1); }
   /// -1 to 1 as numbers of elements.
   V unscaled(V v) const {
-    return align ? b.mul(b.add(v, Scalar(1.0)), Scalar(Float(size - 1) * 0.5)) : b.mul(b.sub(b.mul(b.add(v, Scalar(1.0)), Scalar(size)), Scalar(1.0)), Scalar(0.5));
+    return align ? b.mul(b.add(v, Scalar(1.0)), Scalar(Float(size - 1) * 0.5))
+                 : b.mul(b.sub(b.mul(b.add(v, Scalar(1.0)), Scalar(size)), Scalar(1.0)), Scalar(0.5));
   }
   /// Where a place counts, when it lies beyond the border.
   V brought_in(V v) const {
@@ -82,7 +95,7 @@ struct Sampler {
   Build& b;
   V x;
   std::vector<Dim> dims;
-  V image;                       ///< [n, 1...]: whose elements are read
+  V image;  ///< [n, 1...]: whose elements are read
 
   bool zeros() const { return dims[0].beyond == kZeros; }
   /// The image at whole places, floats: 0 where one lies beyond, with padding of zeros.
@@ -105,8 +118,12 @@ struct Sampler {
 /// Keys' cubic convolution (1981) with a = -0.75, by the distance of the place from the element before it.
 std::array<V, 4> cubic_weights(Build& b, V t) {
   constexpr double a = -0.75;
-  auto near = [&](V v) { return b.add(b.mul(b.mul(b.sub(b.mul(v, Scalar(a + 2)), Scalar(a + 3)), v), v), Scalar(1.0)); };
-  auto far = [&](V v) { return b.sub(b.mul(b.add(b.mul(b.sub(b.mul(v, Scalar(a)), Scalar(5 * a)), v), Scalar(8 * a)), v), Scalar(4 * a)); };
+  auto near = [&](V v) {
+    return b.add(b.mul(b.mul(b.sub(b.mul(v, Scalar(a + 2)), Scalar(a + 3)), v), v), Scalar(1.0));
+  };
+  auto far = [&](V v) {
+    return b.sub(b.mul(b.add(b.mul(b.sub(b.mul(v, Scalar(a)), Scalar(5 * a)), v), Scalar(8 * a)), v), Scalar(4 * a));
+  };
   const V left = b.add(b.mul(t, Scalar(-1.0)), Scalar(1.0));
   return {far(b.add(t, Scalar(1.0))), near(t), near(left), far(b.add(left, Scalar(1.0)))};
 }
@@ -122,7 +139,8 @@ V decompose_sampler(Build& b, DType result) {
   std::vector<V> places;  // of the last dimension first in the grid
   for (std::size_t i = 0; i < n; ++i) {
     s.dims.push_back({b, b.sizes(x)[i + 2], b.integer(kBeyond).value(b.loc()), b.flag(kAlign)});
-    const V place = s.dims[i].unscaled(b.emit(OpId::select, {grid, Int(-1), Int(static_cast<std::int64_t>(n - 1 - i))}));
+    const V place =
+        s.dims[i].unscaled(b.emit(OpId::select, {grid, Int(-1), Int(static_cast<std::int64_t>(n - 1 - i))}));
     places.push_back(mode == kBicubic ? place : s.dims[i].brought_in(place));
   }
   auto last = [&](V weight) { return b.emit(OpId::unsqueeze, {weight, Int(-1)}); };
@@ -136,7 +154,9 @@ V decompose_sampler(Build& b, DType result) {
       const V floor = b.unary(OpId::floor, places[i]), t = b.sub(places[i], floor);
       if (mode == kBicubic) {
         const std::array<V, 4> w = cubic_weights(b, t);
-        for (int k = 0; k < 4; ++k) elements[i].push_back(s.dims[i].brought_in(b.add(floor, Scalar(static_cast<double>(k - 1))))), weights[i].push_back(w[static_cast<std::size_t>(k)]);
+        for (int k = 0; k < 4; ++k)
+          elements[i].push_back(s.dims[i].brought_in(b.add(floor, Scalar(static_cast<double>(k - 1))))),
+              weights[i].push_back(w[static_cast<std::size_t>(k)]);
       } else {
         elements[i] = {floor, b.add(floor, Scalar(1.0))};
         weights[i] = {b.add(b.mul(t, Scalar(-1.0)), Scalar(1.0)), t};
@@ -161,8 +181,14 @@ V decompose_sampler(Build& b, DType result) {
 }
 
 OpId sampler_op() {
-  static const OpId id = graph::register_op({.schema = "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", .cls = graph::OpClass::Composite, .shape = sampler_shape},
-                                            {passes::decompositions().fact({decompose_sampler}), operators::derivative(operators::derivatives::grid_sampler, autograd::in(0, autograd::of(1)) + autograd::in(1))});
+  static const OpId id =
+      graph::register_op({.schema = "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, "
+                                    "bool align_corners) -> Tensor",
+                          .cls = graph::OpClass::Composite,
+                          .shape = sampler_shape},
+                         {passes::decompositions().fact({decompose_sampler}),
+                          operators::derivative(operators::derivatives::grid_sampler,
+                                                autograd::in(0, autograd::of(1)) + autograd::in(1))});
   return id;
 }
 
@@ -170,36 +196,48 @@ template <std::size_t N>
 std::int64_t number_of(std::string_view word, const std::string_view (&words)[N], const char* what, SourceLoc loc) {
   for (std::size_t i = 0; i < N; ++i)
     if (words[i] == word) return static_cast<std::int64_t>(i);
-  fail(ErrorCode::InvalidArgument, "grid_sample", loc, what, " is '", word, "', expected ", words[0], ", ", words[1], " or ", words[2]);
+  fail(ErrorCode::InvalidArgument, "grid_sample", loc, what, " is '", word, "', expected ", words[0], ", ", words[1],
+       " or ", words[2]);
 }
 
 /// The centers of n elements from -1 to 1, or the elements at the border at these.
 Tensor evenly(Int n, bool align_corners, DType t, Device device, SourceLoc loc) {
   const Tensor twice = mul(to(arange(n, {kInt64, device}, loc), t, loc), 2, loc);
-  return align_corners ? div(sub(twice, n - 1, 1, loc), Int::max(n - 1, 1), {}, loc) : div(sub(twice, n - 1, 1, loc), n, {}, loc);
+  return align_corners ? div(sub(twice, n - 1, 1, loc), Int::max(n - 1, 1), {}, loc)
+                       : div(sub(twice, n - 1, 1, loc), n, {}, loc);
 }
 
 }  // namespace
 
-Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode, std::string_view padding_mode, bool align_corners, SourceLoc loc) {
-  static constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"}, kBeyonds[] = {"zeros", "border", "reflection"};
+Tensor grid_sample(const Tensor& input, const Tensor& grid, std::string_view mode, std::string_view padding_mode,
+                   bool align_corners, SourceLoc loc) {
+  static constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"},
+                                    kBeyonds[] = {"zeros", "border", "reflection"};
   const Int m = number_of(mode, kModes, "mode", loc), p = number_of(padding_mode, kBeyonds, "padding_mode", loc);
   return named("grid_sample", [&] { return grid_sampler(input, grid, m, p, align_corners, loc); });
 }
-Tensor grid_sampler(const Tensor& input, const Tensor& grid, Int interpolation_mode, Int padding_mode, bool align_corners, SourceLoc loc) {
-  return graph::call1(sampler_op(), {arg(input), arg(grid), arg(interpolation_mode), arg(padding_mode), arg(align_corners)}, loc);
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, Int interpolation_mode, Int padding_mode,
+                    bool align_corners, SourceLoc loc) {
+  return graph::call1(sampler_op(),
+                      {arg(input), arg(grid), arg(interpolation_mode), arg(padding_mode), arg(align_corners)}, loc);
 }
 
 Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners, SourceLoc loc) {
   const char* name = "affine_grid";
   const TensorMeta m = checked_meta(theta, name, loc);
   const int n = static_cast<int>(size.size()) - 2;
-  if (n != 2 && n != 3) fail(ErrorCode::InvalidArgument, name, loc, "wants the sizes of an image of two or three spatial dimensions, got ", graph::sizes_text(size.vec()));
+  if (n != 2 && n != 3)
+    fail(ErrorCode::InvalidArgument, name, loc, "wants the sizes of an image of two or three spatial dimensions, got ",
+         graph::sizes_text(size.vec()));
   if (!is_floating(m.dtype)) fail(ErrorCode::DTypeMismatch, name, loc, "wants floats, got ", dtype_name(m.dtype));
-  if (m.dim() != 3 || !graph::same(m.size(0), size[0], loc, "affine_grid: equal batches") || !graph::same(m.size(1), n, loc, "affine_grid: rows") || !graph::same(m.size(2), n + 1, loc, "affine_grid: columns"))
-    fail(ErrorCode::ShapeMismatch, name, loc, "for sizes ", graph::sizes_text(size.vec()), " wants a matrix [", size[0], ", ", n, ", ", n + 1, "], got sizes ", graph::sizes_text(m.layout.sizes));
+  if (m.dim() != 3 || !graph::same(m.size(0), size[0], loc, "affine_grid: equal batches") ||
+      !graph::same(m.size(1), n, loc, "affine_grid: rows") ||
+      !graph::same(m.size(2), n + 1, loc, "affine_grid: columns"))
+    fail(ErrorCode::ShapeMismatch, name, loc, "for sizes ", graph::sizes_text(size.vec()), " wants a matrix [", size[0],
+         ", ", n, ", ", n + 1, "], got sizes ", graph::sizes_text(m.layout.sizes));
   for (Int s : size)
-    if (!graph::require(detail::compare_lt(0, s, loc), "affine_grid: positive sizes")) fail(ErrorCode::InvalidArgument, name, loc, "sizes must be positive, got ", graph::sizes_text(size.vec()));
+    if (!graph::require(detail::compare_lt(0, s, loc), "affine_grid: positive sizes"))
+      fail(ErrorCode::InvalidArgument, name, loc, "sizes must be positive, got ", graph::sizes_text(size.vec()));
   return named(name, [&] {
     Ints beside{size[0]};  // theta's rows behind the places
     for (int i = 0; i < n; ++i) beside.push_back(1);
@@ -208,7 +246,8 @@ Tensor affine_grid(const Tensor& theta, IntArrayRef size, bool align_corners, So
     for (int i = 0; i < n; ++i) {
       Ints along(static_cast<std::size_t>(n) + 2, Int(1));
       along[static_cast<std::size_t>(i) + 1] = size[static_cast<std::size_t>(i) + 2];
-      const Tensor places = view(evenly(size[static_cast<std::size_t>(i) + 2], align_corners, m.dtype, m.device, loc), along, loc);
+      const Tensor places =
+          view(evenly(size[static_cast<std::size_t>(i) + 2], align_corners, m.dtype, m.device, loc), along, loc);
       sum = add(sum, mul(places, reshape(select(theta, 2, n - 1 - i, loc), beside, loc), loc), 1, loc);
     }
     return sum;

@@ -15,7 +15,9 @@ void gradient_shape(graph::RuleCtx& c) { static_cast<void>(c.tensor(0)), static_
 
 graph::OpId new_mark(const char* schema, graph::ShapeRule shape) {
   return graph::register_op({.schema = schema, .shape = shape, .moves = true, .effects = {.opaque = true}},
-                            {kernels::reference_kernels().fact({[](const kernels::NativeArgs&) { fail(ErrorCode::Internal, "partition", {}, "a mark of a joint graph is run"); }})});
+                            {kernels::reference_kernels().fact({[](const kernels::NativeArgs&) {
+                              fail(ErrorCode::Internal, "partition", {}, "a mark of a joint graph is run");
+                            }})});
 }
 }  // namespace
 

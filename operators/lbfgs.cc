@@ -66,8 +66,7 @@ Trial strong_wolfe(const Trial& start, double at, double reach, double tolerance
     if (std::min(to - next, next - from) < margin) {  // near an end: the second time it is moved inside
       if (slow || next >= to || next <= from)
         next = std::abs(next - to) < std::abs(next - from) ? to - margin : from + margin, slow = false;
-      else
-        slow = true;
+      else slow = true;
     } else {
       slow = false;
     }

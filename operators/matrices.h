@@ -27,11 +27,13 @@ struct Matrix {
   void read(const TensorView& t, std::int64_t at, bool transposed = false) {
     const int row = transposed ? t.rank - 1 : t.rank - 2, column = transposed ? t.rank - 2 : t.rank - 1;
     resize(t.sizes[row], t.sizes[column]);
-    for (std::int64_t r = 0; r < rows; ++r) read_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
+    for (std::int64_t r = 0; r < rows; ++r)
+      read_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
   }
   void write(const TensorView& t, std::int64_t at, bool transposed = false) {
     const int row = transposed ? t.rank - 1 : t.rank - 2, column = transposed ? t.rank - 2 : t.rank - 1;
-    for (std::int64_t r = 0; r < rows; ++r) write_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
+    for (std::int64_t r = 0; r < rows; ++r)
+      write_row(t, at + r * t.strides[row], t.strides[column], columns, (*this)[r]);
   }
 };
 
@@ -45,7 +47,10 @@ class FirstFailure {
   /// tell(order, " of the batch" text)
   template <class F>
   void report(const NativeArgs& a, std::int64_t matrices, F&& tell) const {
-    if (found_) kernels::reference::fault(a, ErrorCode::InvalidArgument, tell(found_->second, matrices > 1 ? " " + std::to_string(found_->first) + " of the batch" : ""));
+    if (found_)
+      kernels::reference::fault(
+          a, ErrorCode::InvalidArgument,
+          tell(found_->second, matrices > 1 ? " " + std::to_string(found_->first) + " of the batch" : ""));
   }
 
  private:
@@ -53,7 +58,8 @@ class FirstFailure {
   std::optional<std::pair<std::int64_t, std::int64_t>> found_;
 };
 
-/// body(offsets, number of the matrix), where the last two dimensions of the views are matrices; they have one batch. `cost`: of one.
+/// body(offsets, number of the matrix), where the last two dimensions of the views are matrices; they have one batch.
+/// `cost`: of one.
 template <std::size_t K, class F>
 void each_matrix(const std::array<TensorView, K>& views, std::int64_t cost, const F& body) {
   std::array<TensorView, K + 1> batches;
@@ -75,7 +81,8 @@ inline TensorView as_one_row(TensorView v) {
 
 inline void need_matrix(const char* op, SourceLoc loc, const TensorMeta& m, bool square) {
   need_float(op, loc, m.dtype);
-  if (m.dim() < 2) fail(ErrorCode::ShapeMismatch, op, loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
+  if (m.dim() < 2)
+    fail(ErrorCode::ShapeMismatch, op, loc, "wants matrices, got sizes ", graph::sizes_text(m.layout.sizes));
   if (square && !graph::same(m.size(m.dim() - 1), m.size(m.dim() - 2), loc, "linalg: square matrices"))
     fail(ErrorCode::ShapeMismatch, op, loc, "wants square matrices, got sizes ", graph::sizes_text(m.layout.sizes));
 }

@@ -30,12 +30,9 @@ class Mask {
   }
   /// A bool that is true where a key takes part.
   void also(const Tensor& seen) {
-    if (!all_.defined())
-      all_ = seen;
-    else if (all_.dtype() == kBool && seen.dtype() == kBool)
-      all_ = logical_and(all_, seen, loc_);
-    else
-      all_ = reprise::add(floats(all_), floats(seen), 1, loc_);
+    if (!all_.defined()) all_ = seen;
+    else if (all_.dtype() == kBool && seen.dtype() == kBool) all_ = logical_and(all_, seen, loc_);
+    else all_ = reprise::add(floats(all_), floats(seen), 1, loc_);
   }
   /// Keys that are behind the others, and seen by all.
   void more_keys(Int n) {

@@ -1,4 +1,5 @@
-// Normalization over channels and places. What is written to running statistics is written by in-place operators around the node.
+// Normalization over channels and places. What is written to running statistics is written by in-place operators around
+// the node.
 #include "reprise/normalization.h"
 
 #include "base/errors.h"
@@ -31,18 +32,24 @@ void per_channel(const graph::RuleCtx& c, int i, Int channels, DType t) {
   const TensorMeta* m = c.optional_tensor(i);
   if (!m) return;
   const char *name = c.op.schema.name.c_str(), *what = c.op.schema.args[static_cast<std::size_t>(i)].name.c_str();
-  if (m->dtype != t && m->dtype != DType::Float32) fail(ErrorCode::DTypeMismatch, name, c.loc, "'", what, "' is ", dtype_name(m->dtype), ", the input ", dtype_name(t), "; cast one with to()");
+  if (m->dtype != t && m->dtype != DType::Float32)
+    fail(ErrorCode::DTypeMismatch, name, c.loc, "'", what, "' is ", dtype_name(m->dtype), ", the input ", dtype_name(t),
+         "; cast one with to()");
   if (m->dim() != 1 || !graph::same(m->size(0), channels, c.loc, "normalization: a number for each channel"))
-    fail(ErrorCode::ShapeMismatch, name, c.loc, "'", what, "' has sizes ", graph::sizes_text(m->layout.sizes), ", not one number for each of ", channels, " channels");
+    fail(ErrorCode::ShapeMismatch, name, c.loc, "'", what, "' has sizes ", graph::sizes_text(m->layout.sizes),
+         ", not one number for each of ", channels, " channels");
 }
 Int channels_of(const graph::RuleCtx& c, int least) {
   const TensorMeta& x = c.tensor(0);
   need_floats(c.op.schema.name.c_str(), x, c.loc);
-  if (x.dim() < least) fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "wants ", least, " dimensions or more, [n, c, ...], got sizes ", graph::sizes_text(x.layout.sizes));
+  if (x.dim() < least)
+    fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "wants ", least,
+         " dimensions or more, [n, c, ...], got sizes ", graph::sizes_text(x.layout.sizes));
   return x.size(1);
 }
 
-/// (x - mean) * rsqrt(var + eps) * weight + bias, of an accumulator's dtype; numbers of channels come as `like_channels` makes them.
+/// (x - mean) * rsqrt(var + eps) * weight + bias, of an accumulator's dtype; numbers of channels come as
+/// `like_channels` makes them.
 template <class F>
 V normalized(Build& b, V x, V mean, V var, const Scalar& eps, int weight, F&& like_channels) {
   V y = b.mul(b.sub(x, mean), b.unary(OpId::rsqrt, b.add(var, eps)));
@@ -50,7 +57,9 @@ V normalized(Build& b, V x, V mean, V var, const Scalar& eps, int weight, F&& li
   if (b.has(weight + 1)) y = b.add(y, like_channels(b.tensor(weight + 1)));
   return y;
 }
-V mean_over(Build& b, V x, const Ints& dims) { return b.div(b.reduce(OpId::sum, x, dims, true), Scalar(b.count(x, dims))); }
+V mean_over(Build& b, V x, const Ints& dims) {
+  return b.div(b.reduce(OpId::sum, x, dims, true), Scalar(b.count(x, dims)));
+}
 
 // ---- by channels: with given statistics, or with those of the input over all that is not the channels
 
@@ -59,7 +68,9 @@ enum Batch { kInput, kWeight, kBias, kMean, kVar, kOwnStatistics, kEps };
 void batch_shape(graph::RuleCtx& c) {
   const Int channels = channels_of(c, 2);
   for (int i : {kWeight, kBias, kMean, kVar}) per_channel(c, i, channels, c.tensor(0).dtype);
-  if (!c.flag(kOwnStatistics) && !(c.has(kMean) && c.has(kVar))) fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "needs running statistics where it does not take the input's");
+  if (!c.flag(kOwnStatistics) && !(c.has(kMean) && c.has(kVar)))
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc,
+         "needs running statistics where it does not take the input's");
   c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
 }
 
@@ -81,9 +92,16 @@ V decompose_batch(Build& b, DType result) {
 }
 
 OpId batch_op() {
-  static const OpId id = graph::register_op({.schema = "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float eps) -> Tensor",
-                                             .cls = graph::OpClass::Composite, .shape = batch_shape},
-                                            {passes::decompositions().fact({decompose_batch}), operators::derivative(operators::derivatives::batch_norm, autograd::in(0, autograd::of(0, 1)) + autograd::in(1, autograd::of(0)) + autograd::in(3, autograd::of(0, 1)) + autograd::in(4, autograd::of(0, 1)), autograd::of(0, 1, 2))});
+  static const OpId id = graph::register_op(
+      {.schema = "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+                 "bool training, float eps) -> Tensor",
+       .cls = graph::OpClass::Composite,
+       .shape = batch_shape},
+      {passes::decompositions().fact({decompose_batch}),
+       operators::derivative(operators::derivatives::batch_norm,
+                             autograd::in(0, autograd::of(0, 1)) + autograd::in(1, autograd::of(0)) +
+                                 autograd::in(3, autograd::of(0, 1)) + autograd::in(4, autograd::of(0, 1)),
+                             autograd::of(0, 1, 2))});
   return id;
 }
 
@@ -95,7 +113,8 @@ void group_shape(graph::RuleCtx& c) {
   const char* name = c.op.schema.name.c_str();
   if (groups < 1) fail(ErrorCode::InvalidArgument, name, c.loc, "'num_groups' must be positive, got ", groups);
   if (!graph::require(detail::compare_eq(channels % groups, 0, c.loc), "group_norm: groups divide the channels"))
-    fail(ErrorCode::InvalidArgument, name, c.loc, groups, " groups do not divide the ", channels, " channels of sizes ", graph::sizes_text(c.tensor(0).layout.sizes));
+    fail(ErrorCode::InvalidArgument, name, c.loc, groups, " groups do not divide the ", channels, " channels of sizes ",
+         graph::sizes_text(c.tensor(0).layout.sizes));
   for (int i : {2, 3}) per_channel(c, i, channels, c.tensor(0).dtype);
   c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
 }
@@ -109,13 +128,21 @@ V decompose_group(Build& b, DType result) {
   const V x = b.to(b.reshape(b.tensor(0), Ints{sizes[0], groups, each, places}), acc);
   const Ints dims{2, 3};
   const V mean = mean_over(b, x, dims), d = b.sub(x, mean), var = mean_over(b, b.mul(d, d), dims);
-  const V y = normalized(b, x, mean, var, b.scalar(4), 2, [&](V v) { return b.reshape(b.to(v, acc), Ints{1, groups, each, 1}); });
+  const V y = normalized(b, x, mean, var, b.scalar(4), 2, [&](V v) {
+    return b.reshape(b.to(v, acc), Ints{1, groups, each, 1});
+  });
   return b.reshape(b.to(y, result), sizes);
 }
 
 OpId group_op() {
-  static const OpId id = graph::register_op({.schema = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", .cls = graph::OpClass::Composite, .shape = group_shape},
-                                            {passes::decompositions().fact({decompose_group}), graph::autocast_rules().fact(graph::AutocastRule::Float32), operators::derivative(operators::derivatives::group_norm, autograd::in(0, autograd::of(0, 2)) + autograd::in(2, autograd::of(0)))});
+  static const OpId id = graph::register_op(
+      {.schema = "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> "
+                 "Tensor",
+       .cls = graph::OpClass::Composite,
+       .shape = group_shape},
+      {passes::decompositions().fact({decompose_group}), graph::autocast_rules().fact(graph::AutocastRule::Float32),
+       operators::derivative(operators::derivatives::group_norm,
+                             autograd::in(0, autograd::of(0, 2)) + autograd::in(2, autograd::of(0)))});
   return id;
 }
 
@@ -123,7 +150,8 @@ OpId group_op() {
 
 void neighbours_shape(graph::RuleCtx& c) {
   channels_of(c, 3);
-  if (c.constant_int(1) < 1) fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "'size' must be positive, got ", c.integer(1));
+  if (c.constant_int(1) < 1)
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "'size' must be positive, got ", c.integer(1));
   c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
 }
 
@@ -133,7 +161,8 @@ V decompose_neighbours(Build& b, DType result) {
   Ints last{0}, back{0, static_cast<std::int64_t>(b.dim(x)) - 1};
   for (int d = 2; d < b.dim(x); ++d) last.push_back(d), back.push_back(d - 1);
   last.push_back(1);
-  const V squares = operators::padded(b, b.emit(OpId::permute, {b.mul(x, x), last}), Ints{size / 2}, Ints{(size - 1) / 2}, Scalar(0.0));
+  const V squares = operators::padded(b, b.emit(OpId::permute, {b.mul(x, x), last}), Ints{size / 2},
+                                      Ints{(size - 1) / 2}, Scalar(0.0));
   const std::vector<operators::Steps> steps{{size}};
   const V seen = operators::window_view(b, squares, steps, Ints{b.sizes(x)[1]});
   V sum;
@@ -151,8 +180,13 @@ V decompose_neighbours(Build& b, DType result) {
 }
 
 OpId neighbours_op() {
-  static const OpId id = graph::register_op({.schema = "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", .cls = graph::OpClass::Composite, .shape = neighbours_shape},
-                                            {passes::decompositions().fact({decompose_neighbours}), operators::derivative(operators::derivatives::local_response_norm, autograd::in(0))});
+  static const OpId id = graph::register_op(
+      {.schema =
+           "local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor",
+       .cls = graph::OpClass::Composite,
+       .shape = neighbours_shape},
+      {passes::decompositions().fact({decompose_neighbours}),
+       operators::derivative(operators::derivatives::local_response_norm, autograd::in(0))});
   return id;
 }
 
@@ -180,13 +214,17 @@ bool has_statistics(const char* name, const TensorMeta& m, int first, SourceLoc 
 /// What statistics are computed of: half types in float32.
 Tensor widened(const Tensor& x, SourceLoc loc) { return is_low_precision(x.dtype()) ? to(x, kFloat32, loc) : x; }
 
-Tensor by_channels(const char* name, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, bool own, double eps, SourceLoc loc) {
-  return named(name, [&] { return graph::call1(batch_op(), {arg(input), arg(weight), arg(bias), arg(mean), arg(var), arg(own), arg(eps)}, loc); });
+Tensor by_channels(const char* name, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean,
+                   const Tensor& var, bool own, double eps, SourceLoc loc) {
+  return named(name, [&] {
+    return graph::call1(batch_op(), {arg(input), arg(weight), arg(bias), arg(mean), arg(var), arg(own), arg(eps)}, loc);
+  });
 }
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training, double momentum, double eps, bool, SourceLoc loc) {
+Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum, double eps, bool, SourceLoc loc) {
   const TensorMeta m = checked_meta(input, "batch_norm", loc);
   const bool follows = training && m.dim() >= 2 && has_statistics("batch_norm", m, 0, loc) &&
                        (running_mean.defined() || running_var.defined());
@@ -197,27 +235,41 @@ Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
   for (int d = 2; d < m.dim(); ++d) dims.push_back(d);
   const Tensor x = widened(input, loc);
   const OptionalDims over{IntArrayRef(dims)};
-  keep(running_mean, mean(x, over, false, std::nullopt, loc), momentum, loc), keep(running_var, var(x, over, 1, false, loc), momentum, loc);
+  keep(running_mean, mean(x, over, false, std::nullopt, loc), momentum, loc),
+      keep(running_var, var(x, over, 1, false, loc), momentum, loc);
   return result;
 }
 
-Tensor group_norm(const Tensor& input, Int num_groups, const Tensor& weight, const Tensor& bias, double eps, bool, SourceLoc loc) {
+Tensor group_norm(const Tensor& input, Int num_groups, const Tensor& weight, const Tensor& bias, double eps, bool,
+                  SourceLoc loc) {
   return graph::call1(group_op(), {arg(input), arg(num_groups), arg(weight), arg(bias), arg(eps)}, loc);
 }
 
-Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool use_input_stats, double momentum, double eps, bool, SourceLoc loc) {
+Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                     const Tensor& running_var, bool use_input_stats, double momentum, double eps, bool,
+                     SourceLoc loc) {
   const TensorMeta m = checked_meta(input, "instance_norm", loc);
-  if (m.dim() < 3) fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "wants 3 dimensions or more, [n, c, ...], got sizes ", graph::sizes_text(m.layout.sizes));
-  if (!use_input_stats) return by_channels("instance_norm", input, weight, bias, running_mean, running_var, false, eps, loc);
+  if (m.dim() < 3)
+    fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "wants 3 dimensions or more, [n, c, ...], got sizes ",
+         graph::sizes_text(m.layout.sizes));
+  if (!use_input_stats)
+    return by_channels("instance_norm", input, weight, bias, running_mean, running_var, false, eps, loc);
   const bool follows = has_statistics("instance_norm", m, 2, loc) && (running_mean.defined() || running_var.defined());
   // All images of a channel are a channel each.
   Ints sizes = m.layout.sizes;
   sizes[1] = sizes[0] * sizes[1], sizes[0] = 1;
-  auto repeated = [&](const Tensor& t) { return t.defined() ? reshape(expand(unsqueeze(t, 0, loc), {m.size(0), checked_meta(t, "instance_norm", loc).size(0)}, loc), {-1}, loc) : t; };
+  auto repeated = [&](const Tensor& t) {
+    return t.defined()
+               ? reshape(expand(unsqueeze(t, 0, loc), {m.size(0), checked_meta(t, "instance_norm", loc).size(0)}, loc),
+                         {-1}, loc)
+               : t;
+  };
   for (const Tensor* t : {&weight, &bias, &running_mean, &running_var})
     if (t->defined())
-      if (const TensorMeta own = checked_meta(*t, "instance_norm", loc); own.dim() != 1 || !graph::same(own.size(0), m.size(1), loc, "normalization: a number for each channel"))
-        fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "sizes ", graph::sizes_text(own.layout.sizes), " are not one number for each of ", m.size(1), " channels");
+      if (const TensorMeta own = checked_meta(*t, "instance_norm", loc);
+          own.dim() != 1 || !graph::same(own.size(0), m.size(1), loc, "normalization: a number for each channel"))
+        fail(ErrorCode::ShapeMismatch, "instance_norm", loc, "sizes ", graph::sizes_text(own.layout.sizes),
+             " are not one number for each of ", m.size(1), " channels");
   const Tensor rows = reshape(input, sizes, loc);
   const Tensor result = by_channels("instance_norm", rows, repeated(weight), repeated(bias), {}, {}, true, eps, loc);
   if (follows) {

@@ -1,5 +1,6 @@
-// Optimizers, in place over all parameters (reprise/optim.h). What is the same for all elements of a parameter is computed for all parameters at once, in vectors of one number
-// for each, in float64: 1 - beta^step would lose half its digits in float32.
+// Optimizers, in place over all parameters (reprise/optim.h). What is the same for all elements of a parameter is
+// computed for all parameters at once, in vectors of one number for each, in float64: 1 - beta^step would lose half its
+// digits in float32.
 #include "reprise/optim.h"
 
 #include <string>
@@ -22,11 +23,16 @@ std::string place(const char* list, std::size_t i) { return std::string("'") + l
 /// One call: its parameters that have a gradient, each with sizes that fit.
 class Call {
  public:
-  Call(const char* op, const Tensors& params, const Tensors& grads, const Tensor& step, SourceLoc loc) : op_(op), loc_(loc), params_(params), grads_(grads), step_(step) {
-    if (grads.size() != params.size()) fail(ErrorCode::InvalidArgument, op, loc, params.size(), " parameters and ", grads.size(), " gradients: one each, undefined where there is none");
+  Call(const char* op, const Tensors& params, const Tensors& grads, const Tensor& step, SourceLoc loc)
+      : op_(op), loc_(loc), params_(params), grads_(grads), step_(step) {
+    if (grads.size() != params.size())
+      fail(ErrorCode::InvalidArgument, op, loc, params.size(), " parameters and ", grads.size(),
+           " gradients: one each, undefined where there is none");
     const TensorMeta counts = checked_meta(step, op, loc);
-    if (counts.dim() != 1 || !graph::same(counts.size(0), static_cast<std::int64_t>(params.size()), loc, "optim: a step for each parameter"))
-      fail(ErrorCode::ShapeMismatch, op, loc, "the state's 'step' has sizes ", graph::sizes_text(counts.layout.sizes), ", and there are ", params.size(), " parameters");
+    if (counts.dim() != 1 ||
+        !graph::same(counts.size(0), static_cast<std::int64_t>(params.size()), loc, "optim: a step for each parameter"))
+      fail(ErrorCode::ShapeMismatch, op, loc, "the state's 'step' has sizes ", graph::sizes_text(counts.layout.sizes),
+           ", and there are ", params.size(), " parameters");
     for (std::size_t i = 0; i < params.size(); ++i) {
       if (!grads[i].defined()) continue;
       const TensorMeta p = checked_meta(params[i], op, loc);
@@ -41,8 +47,11 @@ class Call {
   void fits(const Tensor& t, const Ints& sizes, const char* list, std::size_t i) const {
     const TensorMeta m = checked_meta(t, op_, loc_);
     bool equal = m.dim() == static_cast<int>(sizes.size());
-    for (int d = 0; equal && d < m.dim(); ++d) equal = graph::same(m.size(d), sizes[static_cast<std::size_t>(d)], loc_, "optim: sizes of the parameter");
-    if (!equal) fail(ErrorCode::ShapeMismatch, op_, loc_, place(list, i), " has sizes ", graph::sizes_text(m.layout.sizes), ", the parameter wants ", graph::sizes_text(sizes));
+    for (int d = 0; equal && d < m.dim(); ++d)
+      equal = graph::same(m.size(d), sizes[static_cast<std::size_t>(d)], loc_, "optim: sizes of the parameter");
+    if (!equal)
+      fail(ErrorCode::ShapeMismatch, op_, loc_, place(list, i), " has sizes ", graph::sizes_text(m.layout.sizes),
+           ", the parameter wants ", graph::sizes_text(sizes));
   }
   void fits(const Tensors& list, const char* name) const {
     counted(list, name);
@@ -50,7 +59,8 @@ class Call {
   }
   void counted(const Tensors& list, const char* name) const {
     if (list.size() != params_.size())
-      fail(ErrorCode::InvalidArgument, op_, loc_, "the state's '", name, "' is of ", list.size(), " tensors, and there are ", params_.size(), " parameters",
+      fail(ErrorCode::InvalidArgument, op_, loc_, "the state's '", name, "' is of ", list.size(),
+           " tensors, and there are ", params_.size(), " parameters",
            list.empty() ? " (the state was made for other options)" : "");
   }
   void at_least(const Scalar& v, double least, const char* name) const {
@@ -72,7 +82,8 @@ class Call {
 
  private:
   [[noreturn]] void refuse(const Scalar& v, const char* name, const char* relation, double bound) const {
-    fail(ErrorCode::InvalidArgument, op_, loc_, "'", name, "' is ", v.to_float({}).hint(), ", and must be ", relation, bound);
+    fail(ErrorCode::InvalidArgument, op_, loc_, "'", name, "' is ", v.to_float({}).hint(), ", and must be ", relation,
+         bound);
   }
   const char* op_;
   SourceLoc loc_;
@@ -82,7 +93,8 @@ class Call {
 };
 
 Tensor new_steps(const Tensors& params) {
-  return zeros({static_cast<std::int64_t>(params.size())}, {.dtype = kFloat64, .device = params.empty() ? Device::cpu() : params[0].device()});
+  return zeros({static_cast<std::int64_t>(params.size())},
+               {.dtype = kFloat64, .device = params.empty() ? Device::cpu() : params[0].device()});
 }
 Tensors zeros_of(const Tensors& params) {
   Tensors all;
@@ -103,10 +115,8 @@ Tensor follow_moments(const Call& call, const Tensor& p, std::size_t i, const St
                       bool decay_apart, SourceLoc loc) {
   Tensor g = call.grad(i, o.maximize);
   if (o.weight_decay != 0.0) {
-    if (decay_apart)
-      p.mul_(1.0 - o.lr * o.weight_decay, loc);
-    else
-      g = add(g, p, o.weight_decay, loc);
+    if (decay_apart) p.mul_(1.0 - o.lr * o.weight_decay, loc);
+    else g = add(g, p, o.weight_decay, loc);
   }
   state.exp_avg[i].lerp_(g, 1.0 - o.beta1, loc);
   state.exp_avg_sq[i].mul_(o.beta2, loc);
@@ -116,7 +126,8 @@ Tensor follow_moments(const Call& call, const Tensor& p, std::size_t i, const St
 
 /// Adam and AdamW, which differ in what becomes of the weights' decay.
 template <class Options>
-void adam_like(const char* op, bool decay_apart, const Tensors& params, const Tensors& grads, const AdamState& state, const Options& o, SourceLoc loc) {
+void adam_like(const char* op, bool decay_apart, const Tensors& params, const Tensors& grads, const AdamState& state,
+               const Options& o, SourceLoc loc) {
   const NoGradScope off;
   const Call call(op, params, grads, state.step, loc);
   check_moments(call, state, o);
@@ -140,22 +151,29 @@ void adam_like(const char* op, bool decay_apart, const Tensors& params, const Te
 
 double epsilon(DType t) { return t == kFloat64 ? 0x1p-52 : t == kFloat32 ? 0x1p-23 : t == kFloat16 ? 0x1p-10 : 0x1p-7; }
 DType wide(DType t) { return t == kFloat64 ? kFloat64 : kFloat32; }
-Tensor mean_square(const Tensor& t, OptionalDims dims, SourceLoc loc) { return mean(square(t.to(wide(t.dtype())), loc), dims, dims.given(), std::nullopt, loc); }
+Tensor mean_square(const Tensor& t, OptionalDims dims, SourceLoc loc) {
+  return mean(square(t.to(wide(t.dtype())), loc), dims, dims.given(), std::nullopt, loc);
+}
 
 }  // namespace
 
-SGDState SGDState::of(const Tensors& params, const SGDOptions& o) { return {new_steps(params), o.momentum != 0.0 ? zeros_of(params) : Tensors()}; }
+SGDState SGDState::of(const Tensors& params, const SGDOptions& o) {
+  return {new_steps(params), o.momentum != 0.0 ? zeros_of(params) : Tensors()};
+}
 
 void sgd_(const Tensors& params, const Tensors& grads, const SGDState& state, const SGDOptions& o, SourceLoc loc) {
   const NoGradScope off;
   const Call call("sgd_", params, grads, state.step, loc);
-  call.at_least(o.lr, 0, "lr"), call.at_least(o.momentum, 0, "momentum"), call.at_least(o.weight_decay, 0, "weight_decay");
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.momentum, 0, "momentum"),
+      call.at_least(o.weight_decay, 0, "weight_decay");
   const bool follows = o.momentum != 0.0, dampens = o.dampening != 0.0, decays = o.weight_decay != 0.0;
-  if (o.nesterov && (!follows || dampens)) fail(ErrorCode::InvalidArgument, "sgd_", loc, "'nesterov' wants a momentum, and a dampening of 0");
+  if (o.nesterov && (!follows || dampens))
+    fail(ErrorCode::InvalidArgument, "sgd_", loc, "'nesterov' wants a momentum, and a dampening of 0");
   if (follows) call.fits(state.momentum_buffer, "momentum_buffer");
   call.begin();
 
-  const Tensor shares = dampens ? sub(1.0, mul(ne(state.step, 1, loc).to(kFloat64), o.dampening, loc), 1, loc) : Tensor();
+  const Tensor shares =
+      dampens ? sub(1.0, mul(ne(state.step, 1, loc).to(kFloat64), o.dampening, loc), 1, loc) : Tensor();
   for (const std::size_t i : call.with_gradient()) {
     const Tensor& p = params[i];
     Tensor g = call.grad(i, o.maximize);
@@ -170,12 +188,18 @@ void sgd_(const Tensors& params, const Tensors& grads, const SGDState& state, co
   }
 }
 
-AdamState AdamState::of(const Tensors& params, const AdamOptions& o) { return {new_steps(params), zeros_of(params), zeros_of(params), o.amsgrad ? zeros_of(params) : Tensors()}; }
+AdamState AdamState::of(const Tensors& params, const AdamOptions& o) {
+  return {new_steps(params), zeros_of(params), zeros_of(params), o.amsgrad ? zeros_of(params) : Tensors()};
+}
 
 AdamState AdamState::of(const Tensors& params, const RAdamOptions&) { return of(params); }
 
-void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& o, SourceLoc loc) { adam_like("adam_", false, params, grads, state, o, loc); }
-void adamw_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamWOptions& o, SourceLoc loc) { adam_like("adamw_", true, params, grads, state, o, loc); }
+void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& o, SourceLoc loc) {
+  adam_like("adam_", false, params, grads, state, o, loc);
+}
+void adamw_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamWOptions& o, SourceLoc loc) {
+  adam_like("adamw_", true, params, grads, state, o, loc);
+}
 
 AdafactorState AdafactorState::of(const Tensors& params, const AdafactorOptions&) {
   AdafactorState s{new_steps(params), {}, {}, {}};
@@ -189,12 +213,17 @@ AdafactorState AdafactorState::of(const Tensors& params, const AdafactorOptions&
   return s;
 }
 
-void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorState& state, const AdafactorOptions& o, SourceLoc loc) {
+void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorState& state, const AdafactorOptions& o,
+                SourceLoc loc) {
   const NoGradScope off;
   const Call call("adafactor_", params, grads, state.step, loc);
-  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps2, 0, "eps2"), call.at_least(o.d, 1, "d"), call.at_least(o.weight_decay, 0, "weight_decay");
-  if (!(o.beta2_decay <= 0.0)) fail(ErrorCode::InvalidArgument, "adafactor_", loc, "'beta2_decay' is ", o.beta2_decay.to_float({}).hint(), ", and must be at most 0");
-  call.counted(state.row_var, "row_var"), call.counted(state.col_var, "col_var"), call.counted(state.variance, "variance");
+  call.at_least(o.lr, 0, "lr"), call.at_least(o.eps2, 0, "eps2"), call.at_least(o.d, 1, "d"),
+      call.at_least(o.weight_decay, 0, "weight_decay");
+  if (!(o.beta2_decay <= 0.0))
+    fail(ErrorCode::InvalidArgument, "adafactor_", loc, "'beta2_decay' is ", o.beta2_decay.to_float({}).hint(),
+         ", and must be at most 0");
+  call.counted(state.row_var, "row_var"), call.counted(state.col_var, "col_var"),
+      call.counted(state.variance, "variance");
   for (const std::size_t i : call.with_gradient()) {
     Ints rows = call.sizes(i), columns = rows;
     if (rows.size() < 2) {
@@ -212,7 +241,9 @@ void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorStat
     const Tensor& p = params[i];
     const Tensor g = call.grad(i, o.maximize);
     const Scalar eps1 = o.eps1 ? *o.eps1 : Scalar(epsilon(p.dtype()));
-    auto follow = [&](const Tensor& variance, const Tensor& seen) { variance.lerp_(seen.to(variance.dtype()), call.own(forgets, i).to(variance.dtype()), loc); };
+    auto follow = [&](const Tensor& variance, const Tensor& seen) {
+      variance.lerp_(seen.to(variance.dtype()), call.own(forgets, i).to(variance.dtype()), loc);
+    };
     const Tensor size = mul(clamp_min(sqrt(mean_square(p, {}, loc), loc), o.eps2, loc), call.own(largest, i), loc);
     if (decays) p.mul_(1.0 - o.lr * o.weight_decay, loc);
     Tensor estimate;
@@ -312,8 +343,7 @@ void nadam_(const Tensors& params, const Tensors& grads, const NAdamState& state
     return mul(sub(1.0, mul(pow(0.96, mul(step, o.momentum_decay, loc), loc), 0.5, loc), 1, loc), o.beta1, loc);
   };
   const Tensor mu = mu_at(state.step), next = mu_at(add(state.step, 1, 1, loc));
-  if (call.with_gradient().size() == params.size())
-    state.mu_product.mul_(mu, loc);
+  if (call.with_gradient().size() == params.size()) state.mu_product.mul_(mu, loc);
   else
     for (const std::size_t i : call.with_gradient()) call.own(state.mu_product, i).mul_(call.own(mu, i), loc);
   const Tensor of_gradient = div(mul(sub(1.0, mu, 1, loc), o.lr, loc), sub(1.0, state.mu_product, 1, loc), {}, loc);
@@ -408,7 +438,9 @@ void muon_(const Tensors& params, const Tensors& grads, const MuonState& state, 
 Tensor clip_grad_norm_(const Tensors& grads, Scalar max_norm, SourceLoc loc) {
   const char* op = "clip_grad_norm_";
   const NoGradScope off;
-  if (!(max_norm >= 0.0)) fail(ErrorCode::InvalidArgument, op, loc, "'max_norm' is ", max_norm.to_float({}).hint(), ", and must be at least 0");
+  if (!(max_norm >= 0.0))
+    fail(ErrorCode::InvalidArgument, op, loc, "'max_norm' is ", max_norm.to_float({}).hint(),
+         ", and must be at least 0");
   Tensor total;
   for (const Tensor& g : grads) {
     if (!g.defined()) continue;

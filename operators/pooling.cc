@@ -1,5 +1,5 @@
-// Pooling: what stands in graphs is an operator for each kind and any number of dimensions. Windows are a view of the image with its padding; up to kUnrolledPlaces of
-// a window are one expression, of more a reduction.
+// Pooling: what stands in graphs is an operator for each kind and any number of dimensions. Windows are a view of the
+// image with its padding; up to kUnrolledPlaces of a window are one expression, of more a reduction.
 #include "reprise/pooling.h"
 
 #include <functional>
@@ -26,7 +26,8 @@ using passes::Build;
 
 namespace {
 
-// The first arguments of all of them: self, kernel_size, stride, padding; max pools go on with dilation, ceil_mode, averages with ceil_mode, ...
+// The first arguments of all of them: self, kernel_size, stride, padding; max pools go on with dilation, ceil_mode,
+// averages with ceil_mode, ...
 enum Arg { kSelf, kKernel, kStride, kPadding, kDilation, kCeilOfMax };
 enum ArgOfAverage { kCeil = 4, kCountIncludePad, kDivisor };
 
@@ -51,23 +52,31 @@ struct Pool {
   /// The image with so much around it that all windows lie within.
   V room(Build& b, V x, Scalar value) const {
     Ints back = padding;
-    // The last window may begin with the last element: it reaches less than a step beyond what it would without ceil_mode.
+    // The last window may begin with the last element: it reaches less than a step beyond what it would without
+    // ceil_mode.
     for (std::size_t i = 0; i < n() && ceil; ++i) back[i] = back[i] + (steps[i].stride - 1);
     return operators::padded(b, x, padding, back, value);
   }
 };
 
-Pool pool_of(const Ints& kernel, const Ints& stride, const Ints& padding, const Ints* dilation, bool ceil, SourceLoc loc) {
+Pool pool_of(const Ints& kernel, const Ints& stride, const Ints& padding, const Ints* dilation, bool ceil,
+             SourceLoc loc) {
   Pool p{{}, padding, ceil};
-  for (std::size_t i = 0; i < kernel.size(); ++i) p.steps.push_back({kernel[i].value(loc), stride[i].value(loc), dilation ? (*dilation)[i].value(loc) : 1});
+  for (std::size_t i = 0; i < kernel.size(); ++i)
+    p.steps.push_back({kernel[i].value(loc), stride[i].value(loc), dilation ? (*dilation)[i].value(loc) : 1});
   return p;
 }
-Pool max_pool_of(const Build& b) { return pool_of(b.ints(kKernel), b.ints(kStride), b.ints(kPadding), &b.ints(kDilation), b.flag(kCeilOfMax), b.loc()); }
-Pool average_of(const Build& b) { return pool_of(b.ints(kKernel), b.ints(kStride), b.ints(kPadding), nullptr, b.flag(kCeil), b.loc()); }
+Pool max_pool_of(const Build& b) {
+  return pool_of(b.ints(kKernel), b.ints(kStride), b.ints(kPadding), &b.ints(kDilation), b.flag(kCeilOfMax), b.loc());
+}
+Pool average_of(const Build& b) {
+  return pool_of(b.ints(kKernel), b.ints(kStride), b.ints(kPadding), nullptr, b.flag(kCeil), b.loc());
+}
 
 void refuse_image(const graph::RuleCtx& c, const TensorMeta& x, std::size_t n) {
   if (n < 1 || n > 3 || x.dim() != static_cast<int>(n) + 2)
-    fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "wants an image [n, c, ...] with ", n, " spatial dimensions, got sizes ", graph::sizes_text(x.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "wants an image [n, c, ...] with ", n,
+         " spatial dimensions, got sizes ", graph::sizes_text(x.layout.sizes));
 }
 
 /// Sizes of the result; asks that there is one.
@@ -82,7 +91,8 @@ Ints pooled_sizes(graph::RuleCtx& c, const Ints* dilation, bool ceil) {
     fail(ErrorCode::InvalidArgument, name, c.loc, "wants as many strides, paddings and dilations as kernel sizes, ", n);
   auto positive = [&](const Ints& list, const char* what) {
     for (Int i : list)
-      if (i.value(c.loc) < 1) fail(ErrorCode::InvalidArgument, name, c.loc, "'", what, "' must be positive, got ", graph::sizes_text(list));
+      if (i.value(c.loc) < 1)
+        fail(ErrorCode::InvalidArgument, name, c.loc, "'", what, "' must be positive, got ", graph::sizes_text(list));
   };
   positive(kernel, "kernel_size"), positive(stride, "stride");
   if (dilation) positive(*dilation, "dilation");
@@ -90,13 +100,16 @@ Ints pooled_sizes(graph::RuleCtx& c, const Ints* dilation, bool ceil) {
   Ints sizes{x.size(0), x.size(1)};
   for (std::size_t i = 0; i < n; ++i) {
     if (const std::int64_t pad = padding[i].value(c.loc); pad < 0 || pad > p.steps[i].reach() / 2)
-      fail(ErrorCode::InvalidArgument, name, c.loc, "padding must be at most half of the kernel, and not negative: ", pad, " of ", p.steps[i].reach());
+      fail(ErrorCode::InvalidArgument, name, c.loc,
+           "padding must be at most half of the kernel, and not negative: ", pad, " of ", p.steps[i].reach());
     const Int size = x.size(static_cast<int>(i) + 2), room = size + 2 * padding[i];
     // With ceil_mode a window that does not fit counts, as long as it would without the last steps.
     const Int needed = ceil ? Int(p.steps[i].reach() - p.steps[i].stride + 1) : Int(p.steps[i].reach());
-    if (!graph::require(detail::compare_le(needed, room, c.loc), "pooling: a window fits") || !graph::require(detail::compare_lt(0, size, c.loc), "pooling: there are elements"))
-      fail(ErrorCode::ShapeMismatch, name, c.loc, "a window that reaches over ", p.steps[i].reach(), " elements does not fit dimension ", i + 2, " of sizes ", graph::sizes_text(x.layout.sizes), " with ", padding[i],
-           " on both sides");
+    if (!graph::require(detail::compare_le(needed, room, c.loc), "pooling: a window fits") ||
+        !graph::require(detail::compare_lt(0, size, c.loc), "pooling: there are elements"))
+      fail(ErrorCode::ShapeMismatch, name, c.loc, "a window that reaches over ", p.steps[i].reach(),
+           " elements does not fit dimension ", i + 2, " of sizes ", graph::sizes_text(x.layout.sizes), " with ",
+           padding[i], " on both sides");
     sizes.push_back(p.count(size, i));
   }
   return sizes;
@@ -104,8 +117,12 @@ Ints pooled_sizes(graph::RuleCtx& c, const Ints* dilation, bool ceil) {
 
 // ---- the greatest
 
-void max_pool_shape(graph::RuleCtx& c) { c.result(c.tensor(kSelf).dtype, pooled_sizes(c, &c.ints(kDilation), c.flag(kCeilOfMax))); }
-void max_pool_indices_shape(graph::RuleCtx& c) { c.result(DType::Int64, pooled_sizes(c, &c.ints(kDilation), c.flag(kCeilOfMax))); }
+void max_pool_shape(graph::RuleCtx& c) {
+  c.result(c.tensor(kSelf).dtype, pooled_sizes(c, &c.ints(kDilation), c.flag(kCeilOfMax)));
+}
+void max_pool_indices_shape(graph::RuleCtx& c) {
+  c.result(DType::Int64, pooled_sizes(c, &c.ints(kDilation), c.flag(kCeilOfMax)));
+}
 
 /// [1, ..., n, ..., 1]: v along dimension d of `rank`.
 V along(Build& b, V v, int d, int rank) {
@@ -121,8 +138,10 @@ Ints last_dims(int rank, std::size_t n) {
 
 V decompose_max_pool(Build& b, DType) {
   const Pool p = max_pool_of(b);
-  const V x = b.tensor(kSelf), room = p.room(b, x, operators::lowest(b.meta(x).dtype)), seen = operators::window_view(b, room, p.steps, p.counts(b.sizes(x)));
-  if (operators::places(p.steps) > operators::kUnrolledPlaces) return b.reduce(OpId::amax, seen, last_dims(b.dim(seen), p.n()), false);
+  const V x = b.tensor(kSelf), room = p.room(b, x, operators::lowest(b.meta(x).dtype)),
+          seen = operators::window_view(b, room, p.steps, p.counts(b.sizes(x)));
+  if (operators::places(p.steps) > operators::kUnrolledPlaces)
+    return b.reduce(OpId::amax, seen, last_dims(b.dim(seen), p.n()), false);
   V most;
   operators::for_each_place(p.steps, [&](const std::vector<std::int64_t>& at) {
     const V here = operators::seen_at(b, seen, at);
@@ -135,7 +154,10 @@ V decompose_max_pool(Build& b, DType) {
 V greatest(Build& b, V rows) {
   const V first = b.emit(OpId::argmax, {rows, Int(-1), false});
   if (!is_floating(b.meta(rows).dtype)) return first;
-  const V last = b.reduce(OpId::amax, b.emit(OpId::where, {b.unary(OpId::isnan, rows), operators::positions(b, rows, b.sizes(rows).back()), Scalar(-1)}), Ints{b.dim(rows) - 1}, false);
+  const V last = b.reduce(OpId::amax,
+                          b.emit(OpId::where, {b.unary(OpId::isnan, rows),
+                                               operators::positions(b, rows, b.sizes(rows).back()), Scalar(-1)}),
+                          Ints{b.dim(rows) - 1}, false);
   return b.emit(OpId::where, {b.emit(OpId::ge, {last, Scalar(0)}), last, first});
 }
 
@@ -170,7 +192,9 @@ V decompose_max_pool_indices(Build& b, DType) {
     if (!graph::is_plain(p.padding[i], 0)) {
       const std::int64_t d = p.steps[i].dilation;
       V short_by = b.emit(OpId::clamp, {b.mul(at, Scalar(-1)), Scalar(0), std::monostate{}});
-      if (d != 1) short_by = b.mul(b.emit(OpId::div, {b.add(short_by, Scalar(d - 1)), Scalar(d), std::string("floor")}), Scalar(d));
+      if (d != 1)
+        short_by =
+            b.mul(b.emit(OpId::div, {b.add(short_by, Scalar(d - 1)), Scalar(d), std::string("floor")}), Scalar(d));
       at = b.add(at, short_by);
     }
     return along(b, at, static_cast<int>(i) + 2, rank);
@@ -187,10 +211,13 @@ V decompose_max_pool_indices(Build& b, DType) {
       within[i] = i ? b.emit(OpId::remainder, {place, Scalar(p.steps[i].kernel)}) : place;
       if (i) place = b.emit(OpId::div, {place, Scalar(p.steps[i].kernel), std::string("floor")});
     }
-    const V found = flat([&](std::size_t i) { return b.add(along(b, begin[i], static_cast<int>(i) + 2, rank), b.mul(within[i], Scalar(p.steps[i].dilation))); });
+    const V found = flat([&](std::size_t i) {
+      return b.add(along(b, begin[i], static_cast<int>(i) + 2, rank), b.mul(within[i], Scalar(p.steps[i].dilation)));
+    });
     return b.emit(OpId::where, {none, first, found});
   }
-  // Which of the window's places, in a byte: where a derivative is computed later, that is all that is kept (Note [Joint graphs]).
+  // Which of the window's places, in a byte: where a derivative is computed later, that is all that is kept (Note
+  // [Joint graphs]).
   static_assert(operators::kUnrolledPlaces < kNoPlace);
   V most, place = b.emit(OpId::full, {sizes, Scalar(kNoPlace), DType::UInt8, b.meta(x).device.str()});
   std::int64_t number = 0;
@@ -222,13 +249,21 @@ V decompose_max_pool_indices(Build& b, DType) {
 }
 
 OpId max_pool_op() {
-  static const OpId id = graph::register_op({.schema = "max_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor", .cls = graph::OpClass::Composite, .shape = max_pool_shape},
-                                            {passes::decompositions().fact({decompose_max_pool}), operators::derivative(operators::derivatives::max_pool, autograd::in(0))});
+  static const OpId id = graph::register_op({.schema = "max_pool(Tensor self, int[] kernel_size, int[] stride, int[] "
+                                                       "padding, int[] dilation, bool ceil_mode) -> Tensor",
+                                             .cls = graph::OpClass::Composite,
+                                             .shape = max_pool_shape},
+                                            {passes::decompositions().fact({decompose_max_pool}),
+                                             operators::derivative(operators::derivatives::max_pool, autograd::in(0))});
   return id;
 }
 OpId max_pool_indices_op() {
-  static const OpId id = graph::register_op({.schema = "max_pool_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> Tensor", .cls = graph::OpClass::Composite, .shape = max_pool_indices_shape},
-                                            {passes::decompositions().fact({decompose_max_pool_indices}), operators::constant()});
+  static const OpId id =
+      graph::register_op({.schema = "max_pool_indices(Tensor self, int[] kernel_size, int[] stride, int[] padding, "
+                                    "int[] dilation, bool ceil_mode) -> Tensor",
+                          .cls = graph::OpClass::Composite,
+                          .shape = max_pool_indices_shape},
+                         {passes::decompositions().fact({decompose_max_pool_indices}), operators::constant()});
   return id;
 }
 
@@ -240,7 +275,8 @@ void average_dtype(const graph::RuleCtx& c) {
 }
 void avg_pool_shape(graph::RuleCtx& c) {
   average_dtype(c);
-  if (c.has(kDivisor) && c.constant_int(kDivisor) == 0) fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "'divisor_override' must not be 0");
+  if (c.has(kDivisor) && c.constant_int(kDivisor) == 0)
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "'divisor_override' must not be 0");
   c.result(c.tensor(kSelf).dtype, pooled_sizes(c, nullptr, c.flag(kCeil)));
 }
 
@@ -259,7 +295,8 @@ V decompose_avg_pool(Build& b, DType result) {
     });
   }
   auto divided = [&](V by_all, graph::NodeArg by) {
-    return is_floating(result) ? b.to(b.div(by_all, std::move(by)), result) : b.emit(OpId::div, {by_all, std::move(by), std::string("trunc")});
+    return is_floating(result) ? b.to(b.div(by_all, std::move(by)), result)
+                               : b.emit(OpId::div, {by_all, std::move(by), std::string("trunc")});
   };
   if (b.has(kDivisor)) return divided(sum, Scalar(b.integer(kDivisor)));
   const bool with_padding = b.flag(kCountIncludePad);
@@ -272,7 +309,8 @@ V decompose_avg_pool(Build& b, DType result) {
       whole *= k;
       continue;
     }
-    V from = begins(b, x, p, i), to = b.emit(OpId::clamp, {b.add(from, Scalar(k)), std::monostate{}, Scalar(with_padding ? size + pad : size)});
+    V from = begins(b, x, p, i),
+      to = b.emit(OpId::clamp, {b.add(from, Scalar(k)), std::monostate{}, Scalar(with_padding ? size + pad : size)});
     if (!with_padding) from = b.emit(OpId::clamp, {from, Scalar(0), std::monostate{}});
     const V own = along(b, b.sub(to, from), static_cast<int>(i) + 2, b.dim(x));
     divisor = divisor ? b.mul(divisor, own) : own;
@@ -284,8 +322,12 @@ V decompose_avg_pool(Build& b, DType result) {
 
 OpId avg_pool_op() {
   static const OpId id = graph::register_op(
-      {.schema = "avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .cls = graph::OpClass::Composite, .shape = avg_pool_shape},
-      {passes::decompositions().fact({decompose_avg_pool}), operators::derivative(operators::derivatives::avg_pool, autograd::kNothing)});
+      {.schema = "avg_pool(Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode=False, bool "
+                 "count_include_pad=True, int? divisor_override=None) -> Tensor",
+       .cls = graph::OpClass::Composite,
+       .shape = avg_pool_shape},
+      {passes::decompositions().fact({decompose_avg_pool}),
+       operators::derivative(operators::derivatives::avg_pool, autograd::kNothing)});
   return id;
 }
 
@@ -297,27 +339,35 @@ Ints adaptive_sizes(graph::RuleCtx& c) {
   refuse_image(c, x, c.ints(1).size());
   Ints sizes{x.size(0), x.size(1)};
   for (std::size_t i = 0; i < c.ints(1).size(); ++i) {
-    // Of three sizes the product is known to fit 64 bits only where no other size is 0: then the last two are constants.
+    // Of three sizes the product is known to fit 64 bits only where no other size is 0: then the last two are
+    // constants.
     if (c.ints(1).size() == 3 && i > 0) static_cast<void>(c.ints(1)[i].value(c.loc));
-    if (!graph::require(detail::compare_le(0, c.ints(1)[i], c.loc), "pooling: an output size")) fail(ErrorCode::InvalidArgument, name, c.loc, "'output_size' must not be negative, got ", graph::sizes_text(c.ints(1)));
+    if (!graph::require(detail::compare_le(0, c.ints(1)[i], c.loc), "pooling: an output size"))
+      fail(ErrorCode::InvalidArgument, name, c.loc, "'output_size' must not be negative, got ",
+           graph::sizes_text(c.ints(1)));
     if (!graph::require(detail::compare_lt(0, x.size(static_cast<int>(i) + 2), c.loc), "pooling: there are elements"))
-      fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of sizes ", graph::sizes_text(x.layout.sizes), " has no elements");
+      fail(ErrorCode::ShapeMismatch, name, c.loc, "dimension ", i + 2, " of sizes ", graph::sizes_text(x.layout.sizes),
+           " has no elements");
     sizes.push_back(c.ints(1)[i]);
   }
   return sizes;
 }
 void adaptive_avg_shape(graph::RuleCtx& c) {
-  if (!is_floating(c.tensor(0).dtype)) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "averages floats, got ", dtype_name(c.tensor(0).dtype));
+  if (!is_floating(c.tensor(0).dtype))
+    fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "averages floats, got ",
+         dtype_name(c.tensor(0).dtype));
   c.result(c.tensor(0).dtype, adaptive_sizes(c));
 }
 Ints adaptive_max_sizes(graph::RuleCtx& c) {
-  if (c.tensor(0).dtype == DType::Bool) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "pools no bools");
+  if (c.tensor(0).dtype == DType::Bool)
+    fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "pools no bools");
   return adaptive_sizes(c);
 }
 void adaptive_max_shape(graph::RuleCtx& c) { c.result(c.tensor(0).dtype, adaptive_max_sizes(c)); }
 void adaptive_max_indices_shape(graph::RuleCtx& c) { c.result(DType::Int64, adaptive_max_sizes(c)); }
 
-/// Of `out` windows over `size` elements: where they begin and end, and their elements, [out, longest]; those beyond a window's end stand for its last one.
+/// Of `out` windows over `size` elements: where they begin and end, and their elements, [out, longest]; those beyond a
+/// window's end stand for its last one.
 struct Windows {
   V begin, end, elements, beyond;
 };
@@ -325,9 +375,12 @@ Windows windows_of(Build& b, V like, Int size, Int out) {
   const V i = operators::positions(b, like, out);
   // Of no windows there are no ends; the division must be one all the same.
   const Scalar by(Int::max(out, 1));
-  const V begin = b.emit(OpId::div, {b.mul(i, Scalar(size)), by, std::string("floor")}), end = b.emit(OpId::div, {b.add(b.mul(b.add(i, Scalar(1)), Scalar(size)), Scalar(Int::max(out, 1) - 1)), by, std::string("floor")});
+  const V begin = b.emit(OpId::div, {b.mul(i, Scalar(size)), by, std::string("floor")}),
+          end = b.emit(OpId::div, {b.add(b.mul(b.add(i, Scalar(1)), Scalar(size)), Scalar(Int::max(out, 1) - 1)), by,
+                                   std::string("floor")});
   const Int longest = Int::min((size + Int::max(out, 1) - 1) / Int::max(out, 1) + 1, size);
-  const V all = b.add(b.emit(OpId::unsqueeze, {begin, Int(1)}), operators::positions(b, like, longest)), last = b.sub(b.emit(OpId::unsqueeze, {end, Int(1)}), Scalar(1));
+  const V all = b.add(b.emit(OpId::unsqueeze, {begin, Int(1)}), operators::positions(b, like, longest)),
+          last = b.sub(b.emit(OpId::unsqueeze, {end, Int(1)}), Scalar(1));
   return {begin, end, b.emit(OpId::minimum, {all, last}), b.emit(OpId::gt, {all, last})};
 }
 
@@ -353,7 +406,10 @@ V decompose_adaptive_avg(Build& b, DType result) {
   const DType acc = Build::accumulator(result);
   const V x = b.to(b.tensor(0), acc);
   const V made = by_dims(
-      b, x, b.ints(1), [&](V v, int d) { return b.div(b.reduce(OpId::sum, v, {d}, true), Scalar(b.sizes(v)[static_cast<std::size_t>(d)])); },
+      b, x, b.ints(1),
+      [&](V v, int d) {
+        return b.div(b.reduce(OpId::sum, v, {d}, true), Scalar(b.sizes(v)[static_cast<std::size_t>(d)]));
+      },
       [&](V v, const Windows& w, int d) {
         const int behind = b.dim(v) - d - 1;
         Ints sizes = b.sizes(w.elements);
@@ -361,14 +417,16 @@ V decompose_adaptive_avg(Build& b, DType result) {
         const V counted = b.emit(OpId::where, {b.emit(OpId::view, {w.beyond, sizes}), Scalar(0.0), v});
         Ints each{b.sizes(w.begin)[0]};
         for (int i = 0; i < behind; ++i) each.push_back(1);
-        return b.div(b.reduce(OpId::sum, counted, {d}, false), b.emit(OpId::view, {b.to(b.sub(w.end, w.begin), acc), each}));
+        return b.div(b.reduce(OpId::sum, counted, {d}, false),
+                     b.emit(OpId::view, {b.to(b.sub(w.end, w.begin), acc), each}));
       });
   return b.to(made == b.tensor(0) ? b.unary(OpId::clone, made) : made, result);
 }
 
 V decompose_adaptive_max(Build& b, DType) {
   const V made = by_dims(
-      b, b.tensor(0), b.ints(1), [&](V v, int d) { return b.reduce(OpId::amax, v, {d}, true); }, [&](V v, const Windows&, int d) { return b.reduce(OpId::amax, v, {d}, false); });
+      b, b.tensor(0), b.ints(1), [&](V v, int d) { return b.reduce(OpId::amax, v, {d}, true); },
+      [&](V v, const Windows&, int d) { return b.reduce(OpId::amax, v, {d}, false); });
   return made == b.tensor(0) ? b.unary(OpId::clone, made) : made;
 }
 
@@ -387,7 +445,9 @@ V decompose_adaptive_max_indices(Build& b, DType) {
   }
   Ints order{0, 1}, rows{b.sizes(x)[0], b.sizes(x)[1]};
   Int length = 1;
-  for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(2 + 2 * k)), rows.push_back(out[k]), length = length * b.sizes(all[k].elements)[1];
+  for (std::size_t k = 0; k < n; ++k)
+    order.push_back(static_cast<std::int64_t>(2 + 2 * k)), rows.push_back(out[k]),
+        length = length * b.sizes(all[k].elements)[1];
   for (std::size_t k = 0; k < n; ++k) order.push_back(static_cast<std::int64_t>(3 + 2 * k));
   rows.push_back(length);
   V place = greatest(b, b.reshape(b.emit(OpId::permute, {seen, order}), rows));
@@ -398,24 +458,31 @@ V decompose_adaptive_max_indices(Build& b, DType) {
     const V within = k ? b.emit(OpId::remainder, {place, Scalar(longest)}) : place;
     if (k) place = b.emit(OpId::div, {place, Scalar(longest), std::string("floor")});
     const V last = b.sub(all[k].end, Scalar(1));  // what stands for it beyond the window's end
-    index[k] = b.emit(OpId::minimum, {b.add(within, along(b, all[k].begin, static_cast<int>(k) + 2, b.dim(x))), along(b, last, static_cast<int>(k) + 2, b.dim(x))});
+    index[k] = b.emit(OpId::minimum, {b.add(within, along(b, all[k].begin, static_cast<int>(k) + 2, b.dim(x))),
+                                      along(b, last, static_cast<int>(k) + 2, b.dim(x))});
   }
   for (std::size_t k = 0; k < n; ++k) flat = flat ? b.add(b.mul(flat, Scalar(b.sizes(x)[k + 2])), index[k]) : index[k];
   return flat;
 }
 
-#define REPRISE_ADAPTIVE(name, shape_rule, saves)                                                                                                                       \
-  OpId name##_op() {                                                                                                                                               \
-    static const OpId id = graph::register_op({.schema = #name "_pool(Tensor self, SymInt[] output_size) -> Tensor", .cls = graph::OpClass::Composite, .shape = shape_rule}, \
-                                              {passes::decompositions().fact({decompose_##name}), operators::derivative(operators::derivatives::name##_pool, saves)}); \
-    return id;                                                                                                                                                     \
+#define REPRISE_ADAPTIVE(name, shape_rule, saves)                                                                    \
+  OpId name##_op() {                                                                                                 \
+    static const OpId id = graph::register_op({.schema = #name "_pool(Tensor self, SymInt[] output_size) -> Tensor", \
+                                               .cls = graph::OpClass::Composite,                                     \
+                                               .shape = shape_rule},                                                 \
+                                              {passes::decompositions().fact({decompose_##name}),                    \
+                                               operators::derivative(operators::derivatives::name##_pool, saves)});  \
+    return id;                                                                                                       \
   }
 REPRISE_ADAPTIVE(adaptive_avg, adaptive_avg_shape, autograd::kNothing)
 REPRISE_ADAPTIVE(adaptive_max, adaptive_max_shape, autograd::in(0))
 #undef REPRISE_ADAPTIVE
 OpId adaptive_max_indices_op() {
-  static const OpId id = graph::register_op({.schema = "adaptive_max_pool_indices(Tensor self, SymInt[] output_size) -> Tensor", .cls = graph::OpClass::Composite, .shape = adaptive_max_indices_shape},
-                                            {passes::decompositions().fact({decompose_adaptive_max_indices}), operators::constant()});
+  static const OpId id =
+      graph::register_op({.schema = "adaptive_max_pool_indices(Tensor self, SymInt[] output_size) -> Tensor",
+                          .cls = graph::OpClass::Composite,
+                          .shape = adaptive_max_indices_shape},
+                         {passes::decompositions().fact({decompose_adaptive_max_indices}), operators::constant()});
   return id;
 }
 
@@ -429,17 +496,32 @@ struct Of {
 };
 
 template <class Op>
-Tensor max_pool(const Of& of, Op op, const Tensor& image, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-  const Ints kernel = of.list(kernel_size, "kernel_size"), step = stride.empty() ? kernel : of.list(stride, "stride"), pad = of.list(padding, "padding"), spread = of.list(dilation, "dilation");
-  return named(of.name, [&] { return graph::call1(op, {arg(image), arg(IntArrayRef(kernel)), arg(IntArrayRef(step)), arg(IntArrayRef(pad)), arg(IntArrayRef(spread)), arg(ceil_mode)}, of.loc); });
+Tensor max_pool(const Of& of, Op op, const Tensor& image, IntArrayRef kernel_size, IntArrayRef stride,
+                IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
+  const Ints kernel = of.list(kernel_size, "kernel_size"), step = stride.empty() ? kernel : of.list(stride, "stride"),
+             pad = of.list(padding, "padding"), spread = of.list(dilation, "dilation");
+  return named(of.name, [&] {
+    return graph::call1(op,
+                        {arg(image), arg(IntArrayRef(kernel)), arg(IntArrayRef(step)), arg(IntArrayRef(pad)),
+                         arg(IntArrayRef(spread)), arg(ceil_mode)},
+                        of.loc);
+  });
 }
 
-Tensor avg_pool(const Of& of, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad, std::optional<Int> divisor) {
+Tensor avg_pool(const Of& of, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
+                bool ceil_mode, bool count_include_pad, std::optional<Int> divisor) {
   const operators::Batch batch = operators::with_batch(self, of.n, of.name, of.loc);
-  const Ints kernel = of.list(kernel_size, "kernel_size"), step = stride.empty() ? kernel : of.list(stride, "stride"), pad = of.list(padding, "padding");
-  return batch.result(named(of.name, [&] {
-    return graph::call1(avg_pool_op(), {arg(batch.image), arg(IntArrayRef(kernel)), arg(IntArrayRef(step)), arg(IntArrayRef(pad)), arg(ceil_mode), arg(count_include_pad), arg(divisor)}, of.loc);
-  }), of.loc);
+  const Ints kernel = of.list(kernel_size, "kernel_size"), step = stride.empty() ? kernel : of.list(stride, "stride"),
+             pad = of.list(padding, "padding");
+  return batch.result(named(of.name,
+                            [&] {
+                              return graph::call1(
+                                  avg_pool_op(),
+                                  {arg(batch.image), arg(IntArrayRef(kernel)), arg(IntArrayRef(step)),
+                                   arg(IntArrayRef(pad)), arg(ceil_mode), arg(count_include_pad), arg(divisor)},
+                                  of.loc);
+                            }),
+                      of.loc);
 }
 
 template <class Op>
@@ -448,7 +530,8 @@ Tensor adaptive(const Of& of, Op op, const Tensor& image, IntArrayRef output_siz
   return named(of.name, [&] { return graph::call1(op, {arg(image), arg(IntArrayRef(out))}, of.loc); });
 }
 
-Tensor lp_pool(const Of& of, const Tensor& self, double p, IntArrayRef kernel_size, IntArrayRef stride, bool ceil_mode) {
+Tensor lp_pool(const Of& of, const Tensor& self, double p, IntArrayRef kernel_size, IntArrayRef stride,
+               bool ceil_mode) {
   std::int64_t count = 1;
   for (Int k : of.list(kernel_size, "kernel_size")) count *= k.value(of.loc);
   const Tensor average = avg_pool(of, pow(self, p, of.loc), kernel_size, stride, 0, ceil_mode, true, std::nullopt);
@@ -457,35 +540,43 @@ Tensor lp_pool(const Of& of, const Tensor& self, double p, IntArrayRef kernel_si
 
 }  // namespace
 
-#define REPRISE_POOLS(n)                                                                                                                                           \
-  Tensor max_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, SourceLoc loc) { \
-    const Of of{n, "max_pool" #n "d", loc};                                                                                                                        \
-    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                                                                   \
-    return batch.result(max_pool(of, max_pool_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode), loc);                                         \
-  }                                                                                                                                                                \
-  TensorPair max_pool##n##d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, \
-                                         SourceLoc loc) {                                                                                                          \
-    const Of of{n, "max_pool" #n "d_with_indices", loc};                                                                                                           \
-    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                                                                   \
-    return {batch.result(max_pool(of, max_pool_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode), loc),                                        \
-            batch.result(max_pool(of, max_pool_indices_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode), loc)};                               \
-  }                                                                                                                                                                \
-  Tensor avg_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode, bool count_include_pad,               \
-                        std::optional<Int> divisor_override, SourceLoc loc) {                                                                                      \
-    return avg_pool({n, "avg_pool" #n "d", loc}, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);                              \
-  }                                                                                                                                                                \
-  Tensor adaptive_avg_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc) {                                                                     \
-    const Of of{n, "adaptive_avg_pool" #n "d", loc};                                                                                                               \
-    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                                                                   \
-    return batch.result(adaptive(of, adaptive_avg_op(), batch.image, output_size), loc);                                                                           \
-  }                                                                                                                                                                \
-  TensorPair adaptive_max_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc) {                                                                 \
-    const Of of{n, "adaptive_max_pool" #n "d", loc};                                                                                                               \
-    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                                                                   \
-    return {batch.result(adaptive(of, adaptive_max_op(), batch.image, output_size), loc), batch.result(adaptive(of, adaptive_max_indices_op(), batch.image, output_size), loc)}; \
-  }                                                                                                                                                                \
-  Tensor lp_pool##n##d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride, bool ceil_mode, SourceLoc loc) {                           \
-    return lp_pool({n, "lp_pool" #n "d", loc}, self, norm_type, kernel_size, stride, ceil_mode);                                                                   \
+#define REPRISE_POOLS(n)                                                                                              \
+  Tensor max_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,         \
+                        IntArrayRef dilation, bool ceil_mode, SourceLoc loc) {                                        \
+    const Of of{n, "max_pool" #n "d", loc};                                                                           \
+    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                      \
+    return batch.result(max_pool(of, max_pool_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode),  \
+                        loc);                                                                                         \
+  }                                                                                                                   \
+  TensorPair max_pool##n##d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,             \
+                                         IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, SourceLoc loc) {  \
+    const Of of{n, "max_pool" #n "d_with_indices", loc};                                                              \
+    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                      \
+    return {batch.result(max_pool(of, max_pool_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode), \
+                         loc),                                                                                        \
+            batch.result(                                                                                             \
+                max_pool(of, max_pool_indices_op(), batch.image, kernel_size, stride, padding, dilation, ceil_mode),  \
+                loc)};                                                                                                \
+  }                                                                                                                   \
+  Tensor avg_pool##n##d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,         \
+                        bool ceil_mode, bool count_include_pad, std::optional<Int> divisor_override, SourceLoc loc) { \
+    return avg_pool({n, "avg_pool" #n "d", loc}, self, kernel_size, stride, padding, ceil_mode, count_include_pad,    \
+                    divisor_override);                                                                                \
+  }                                                                                                                   \
+  Tensor adaptive_avg_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc) {                        \
+    const Of of{n, "adaptive_avg_pool" #n "d", loc};                                                                  \
+    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                      \
+    return batch.result(adaptive(of, adaptive_avg_op(), batch.image, output_size), loc);                              \
+  }                                                                                                                   \
+  TensorPair adaptive_max_pool##n##d(const Tensor& self, IntArrayRef output_size, SourceLoc loc) {                    \
+    const Of of{n, "adaptive_max_pool" #n "d", loc};                                                                  \
+    const operators::Batch batch = operators::with_batch(self, n, of.name, loc);                                      \
+    return {batch.result(adaptive(of, adaptive_max_op(), batch.image, output_size), loc),                             \
+            batch.result(adaptive(of, adaptive_max_indices_op(), batch.image, output_size), loc)};                    \
+  }                                                                                                                   \
+  Tensor lp_pool##n##d(const Tensor& self, double norm_type, IntArrayRef kernel_size, IntArrayRef stride,             \
+                       bool ceil_mode, SourceLoc loc) {                                                               \
+    return lp_pool({n, "lp_pool" #n "d", loc}, self, norm_type, kernel_size, stride, ceil_mode);                      \
   }
 REPRISE_POOLS(1)
 REPRISE_POOLS(2)
@@ -494,7 +585,9 @@ REPRISE_POOLS(3)
 
 namespace operators {
 void register_pooling() {
-  for (OpId (*op)() : {max_pool_op, max_pool_indices_op, avg_pool_op, adaptive_avg_op, adaptive_max_op, adaptive_max_indices_op}) static_cast<void>(op());
+  for (OpId (*op)() :
+       {max_pool_op, max_pool_indices_op, avg_pool_op, adaptive_avg_op, adaptive_max_op, adaptive_max_indices_op})
+    static_cast<void>(op());
 }
 }  // namespace operators
 

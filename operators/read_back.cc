@@ -9,14 +9,17 @@ namespace reprise::operators {
 namespace {
 void shape(graph::RuleCtx& c) {
   const TensorMeta& m = c.tensor(0);
-  if (m.dim() != 0 || item_size(m.dtype) != 8) fail(ErrorCode::Internal, "read_back", c.loc, "wants one number of 64 bits");
+  if (m.dim() != 0 || item_size(m.dtype) != 8)
+    fail(ErrorCode::Internal, "read_back", c.loc, "wants one number of 64 bits");
   static_cast<void>(c.constant_int(1));
 }
 }  // namespace
 
 graph::OpId read_back_op() {
-  static const graph::OpId id = graph::register_op({.schema = "reprise::read_back(Tensor self, SymInt number) -> ()", .shape = shape, .effects = {.exit = true}},
-                                                   {kernels::reference_kernels().fact({[](const kernels::NativeArgs&) {}})});  // between launches there is nothing to do
+  static const graph::OpId id = graph::register_op(
+      {.schema = "reprise::read_back(Tensor self, SymInt number) -> ()", .shape = shape, .effects = {.exit = true}},
+      // between launches there is nothing to do
+      {kernels::reference_kernels().fact({[](const kernels::NativeArgs&) {}})});
   return id;
 }
 

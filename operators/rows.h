@@ -15,8 +15,12 @@ using kernels::reference::parallel;
 using kernels::reference::parallel_each;
 
 /// All dimensions of a view but one, or but the last few.
-inline TensorView without(const TensorView& v, int dim) { return kernels::reference::keep(v, ~(1u << dim) & ((1u << v.rank) - 1)); }
-inline TensorView without_last(const TensorView& v, int n) { return kernels::reference::keep(v, (1u << (v.rank - n)) - 1); }
+inline TensorView without(const TensorView& v, int dim) {
+  return kernels::reference::keep(v, ~(1u << dim) & ((1u << v.rank) - 1));
+}
+inline TensorView without_last(const TensorView& v, int n) {
+  return kernels::reference::keep(v, (1u << (v.rank - n)) - 1);
+}
 
 /// `n` elements, `step` apart from offset `at` on, of any dtype: as doubles or as 64-bit integers.
 void read_row(const TensorView&, std::int64_t at, std::int64_t step, std::int64_t n, double* to);

@@ -1,4 +1,5 @@
-// Running products, extremes and sums of exponentials: a row is read, scanned in double or in 64-bit integers, and written.
+// Running products, extremes and sums of exponentials: a row is read, scanned in double or in 64-bit integers, and
+// written.
 #include "reprise/scans.h"
 
 #include <cmath>
@@ -8,8 +9,8 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "kernels/plan/columns.h"
-#include "operators/derivatives.h"
 #include "operators/checks.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 
@@ -34,14 +35,15 @@ void scan_rows(const NativeArgs& a, Scan&& scan) {
   const int dim = static_cast<int>(wrap(a.integer(1), x.rank));
   const std::int64_t n = x.sizes[dim];
   in_registers(out.dtype, [&]<class T>(T) {
-    parallel_each<3>({without(x, dim), without(out, dim), without(places, dim)}, n, [&, row = std::vector<T>(), place = std::vector<std::int64_t>()](const auto& at) mutable {
-      row.resize(static_cast<std::size_t>(n));
-      if (placed) place.resize(row.size());
-      read_row(x, at[0], x.strides[dim], n, row.data());
-      scan(row.data(), place.data(), n);
-      write_row(out, at[1], out.strides[dim], n, row.data());
-      if (placed) write_row(places, at[2], places.strides[dim], n, place.data());
-    });
+    parallel_each<3>({without(x, dim), without(out, dim), without(places, dim)}, n,
+                     [&, row = std::vector<T>(), place = std::vector<std::int64_t>()](const auto& at) mutable {
+                       row.resize(static_cast<std::size_t>(n));
+                       if (placed) place.resize(row.size());
+                       read_row(x, at[0], x.strides[dim], n, row.data());
+                       scan(row.data(), place.data(), n);
+                       write_row(out, at[1], out.strides[dim], n, row.data());
+                       if (placed) write_row(places, at[2], places.strides[dim], n, place.data());
+                     });
   });
 }
 
@@ -84,7 +86,9 @@ void logcumsumexp_kernel(const NativeArgs& a) {
   });
 }
 
-int scanned_dim(const graph::RuleCtx& c) { return wrap_dim(c.constant_int(1), c.tensor(0).dim(), c.op.schema.name.c_str(), c.loc); }
+int scanned_dim(const graph::RuleCtx& c) {
+  return wrap_dim(c.constant_int(1), c.tensor(0).dim(), c.op.schema.name.c_str(), c.loc);
+}
 
 void with_places(graph::RuleCtx& c) {
   scanned_dim(c);
@@ -99,20 +103,31 @@ void of_floats(graph::RuleCtx& c) {
 }
 
 OpId cumprod_op() {
-  static const OpId id = graph::register_op({.schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .shape = graph::rules::cumsum},
-                                            {kernels::reference_kernels().fact({cumprod_kernel}), operators::derivative(operators::derivatives::cumprod, autograd::in(0) + autograd::out(0))});
+  static const OpId id = graph::register_op(
+      {.schema = "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .shape = graph::rules::cumsum},
+      {kernels::reference_kernels().fact({cumprod_kernel}),
+       operators::derivative(operators::derivatives::cumprod, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId cummax_op() {
-  static const OpId id = graph::register_op({.schema = "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<true>}), operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
+  static const OpId id = graph::register_op(
+      {.schema = "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places},
+      {kernels::reference_kernels().fact({cumulative_extreme<true>}),
+       operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
   return id;
 }
 OpId cummin_op() {
-  static const OpId id = graph::register_op({.schema = "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places}, {kernels::reference_kernels().fact({cumulative_extreme<false>}), operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
+  static const OpId id = graph::register_op(
+      {.schema = "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = with_places},
+      {kernels::reference_kernels().fact({cumulative_extreme<false>}),
+       operators::derivative(operators::derivatives::chosen_along, autograd::out(1))});
   return id;
 }
 OpId logcumsumexp_op() {
-  static const OpId id = graph::register_op({.schema = "logcumsumexp(Tensor self, int dim) -> Tensor", .shape = of_floats}, {kernels::reference_kernels().fact({logcumsumexp_kernel}), operators::derivative(operators::derivatives::logcumsumexp, autograd::in(0) + autograd::out(0))});
+  static const OpId id = graph::register_op(
+      {.schema = "logcumsumexp(Tensor self, int dim) -> Tensor", .shape = of_floats},
+      {kernels::reference_kernels().fact({logcumsumexp_kernel}),
+       operators::derivative(operators::derivatives::logcumsumexp, autograd::in(0) + autograd::out(0))});
   return id;
 }
 
@@ -123,9 +138,15 @@ Tensor cumprod(const Tensor& self, Int dim, std::optional<DType> dtype, SourceLo
   const Tensor x = dtype ? to(self, *dtype, loc) : self;
   return graph::call1(cumprod_op(), {arg(x), arg(dim), arg(dtype)}, loc);
 }
-TensorPair cummax(const Tensor& self, Int dim, SourceLoc loc) { return graph::api::pair(graph::calln(cummax_op(), {arg(self), arg(dim)}, loc)); }
-TensorPair cummin(const Tensor& self, Int dim, SourceLoc loc) { return graph::api::pair(graph::calln(cummin_op(), {arg(self), arg(dim)}, loc)); }
-Tensor logcumsumexp(const Tensor& self, Int dim, SourceLoc loc) { return graph::call1(logcumsumexp_op(), {arg(self), arg(dim)}, loc); }
+TensorPair cummax(const Tensor& self, Int dim, SourceLoc loc) {
+  return graph::api::pair(graph::calln(cummax_op(), {arg(self), arg(dim)}, loc));
+}
+TensorPair cummin(const Tensor& self, Int dim, SourceLoc loc) {
+  return graph::api::pair(graph::calln(cummin_op(), {arg(self), arg(dim)}, loc));
+}
+Tensor logcumsumexp(const Tensor& self, Int dim, SourceLoc loc) {
+  return graph::call1(logcumsumexp_op(), {arg(self), arg(dim)}, loc);
+}
 
 Tensor diff(const Tensor& self, Int n, Int dim, const Tensor& prepend, const Tensor& append, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, "diff", loc);

@@ -20,7 +20,8 @@ using passes::Build;
 Ints per_dim(IntArrayRef given, int n, const char* op, const char* what, SourceLoc loc) {
   if (given.size() == 1) return Ints(static_cast<std::size_t>(n), given[0]);
   if (given.size() != static_cast<std::size_t>(n))
-    fail(ErrorCode::InvalidArgument, op, loc, "'", what, "' wants one number or ", n, ", got ", graph::sizes_text(given.vec()));
+    fail(ErrorCode::InvalidArgument, op, loc, "'", what, "' wants one number or ", n, ", got ",
+         graph::sizes_text(given.vec()));
   return given.vec();
 }
 
@@ -34,14 +35,19 @@ Batch with_batch(const Tensor& image, int n, const char* op, SourceLoc loc) {
   const TensorMeta m = graph::api::checked_meta(image, op, loc);
   if (m.dim() == n + 2) return {image, true};
   if (m.dim() != n + 1)
-    fail(ErrorCode::ShapeMismatch, op, loc, "wants ", n + 2, " dimensions, or ", n + 1, " without a batch, got sizes ", graph::sizes_text(m.layout.sizes));
+    fail(ErrorCode::ShapeMismatch, op, loc, "wants ", n + 2, " dimensions, or ", n + 1, " without a batch, got sizes ",
+         graph::sizes_text(m.layout.sizes));
   return {unsqueeze(image, 0, loc), false};
 }
 Tensor Batch::result(const Tensor& made, SourceLoc loc) const { return batched ? made : select(made, 0, 0, loc); }
 
-Int windows(Int size, const Steps& s) { return s.stride == 1 ? size - (s.reach() - 1) : (size - s.reach()) / s.stride + 1; }
+Int windows(Int size, const Steps& s) {
+  return s.stride == 1 ? size - (s.reach() - 1) : (size - s.reach()) / s.stride + 1;
+}
 
-V slice(Build& b, V x, int dim, Int start, Int end, Int step) { return b.emit(OpId::slice, {x, Int(dim), start, end, step}); }
+V slice(Build& b, V x, int dim, Int start, Int end, Int step) {
+  return b.emit(OpId::slice, {x, Int(dim), start, end, step});
+}
 
 V per_channel(Build& b, V v, int rank) {
   Ints sizes(static_cast<std::size_t>(rank), Int(1));
@@ -53,7 +59,8 @@ namespace {
 /// `base` with x in the place [front[d], front[d] + size) of the dimensions from d on.
 V put(Build& b, V base, V x, const Ints& front, int d) {
   const int first = b.dim(x) - static_cast<int>(front.size());
-  while (d < b.dim(x) && identical(b.sizes(base)[static_cast<std::size_t>(d)], b.sizes(x)[static_cast<std::size_t>(d)])) ++d;
+  while (d < b.dim(x) && identical(b.sizes(base)[static_cast<std::size_t>(d)], b.sizes(x)[static_cast<std::size_t>(d)]))
+    ++d;
   if (d == b.dim(x)) return x;
   const Int start = front[static_cast<std::size_t>(d - first)], end = start + b.sizes(x)[static_cast<std::size_t>(d)];
   const V part = slice(b, base, d, start, end);
@@ -77,18 +84,23 @@ V padded(Build& b, V x, const Ints& front, const Ints& back, Scalar value) {
 
 namespace {
 
-// windows(self, size, step, dilation, count): the last dimensions of self, as many as there are sizes, become as many that count the windows, then as many
-// within one. A view that graphs alone have: what is written through it is put back nowhere.
+// windows(self, size, step, dilation, count): the last dimensions of self, as many as there are sizes, become as many
+// that count the windows, then as many within one. A view that graphs alone have: what is written through it is put
+// back nowhere.
 Layout windows_layout(const graph::ViewCtx& v) {
-  const std::vector<std::int64_t> size = constants(v.c.ints(1), v.c.loc), step = constants(v.c.ints(2), v.c.loc), dilation = constants(v.c.ints(3), v.c.loc);
+  const std::vector<std::int64_t> size = constants(v.c.ints(1), v.c.loc), step = constants(v.c.ints(2), v.c.loc),
+                                  dilation = constants(v.c.ints(3), v.c.loc);
   const Ints& count = v.c.ints(4);
   const std::size_t n = size.size(), first = v.in.sizes.size() - n;
   if (n == 0 || n > v.in.sizes.size() || step.size() != n || dilation.size() != n || count.size() != n)
-    fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "wants a size, a step, a dilation and a count for each of the last dimensions of sizes ", graph::sizes_text(v.in.sizes));
+    fail(ErrorCode::InvalidArgument, v.name(), v.c.loc,
+         "wants a size, a step, a dilation and a count for each of the last dimensions of sizes ",
+         graph::sizes_text(v.in.sizes));
   Layout out = v.in;
   for (std::size_t i = 0; i < n; ++i) {
     const Steps s{size[i], step[i], dilation[i]};
-    if (s.kernel < 1 || s.stride < 1 || s.dilation < 1) fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "sizes, steps and dilations must be positive");
+    if (s.kernel < 1 || s.stride < 1 || s.dilation < 1)
+      fail(ErrorCode::InvalidArgument, v.name(), v.c.loc, "sizes, steps and dilations must be positive");
     const Int stride = v.in.strides[first + i];
     out.sizes[first + i] = count[i], out.strides[first + i] = stride * s.stride;
     out.sizes.push_back(s.kernel), out.strides.push_back(stride * s.dilation);
@@ -97,8 +109,11 @@ Layout windows_layout(const graph::ViewCtx& v) {
 }
 
 OpId windows_op() {
-  static const OpId id = graph::register_op({.schema = "windows(Tensor(a) self, int[] size, int[] step, int[] dilation, SymInt[] count) -> Tensor(a)", .cls = graph::OpClass::View, .shape = graph::rules::view_rule},
-                                            {graph::view_facts().fact({windows_layout})});
+  static const OpId id = graph::register_op(
+      {.schema = "windows(Tensor(a) self, int[] size, int[] step, int[] dilation, SymInt[] count) -> Tensor(a)",
+       .cls = graph::OpClass::View,
+       .shape = graph::rules::view_rule},
+      {graph::view_facts().fact({windows_layout})});
   return id;
 }
 
@@ -115,15 +130,22 @@ V window_view(Build& b, V x, const std::vector<Steps>& steps, const Ints& counts
 namespace {
 
 OpId index_within_op() {
-  static const OpId id = graph::register_op({.schema = "index_within(Tensor self, Tensor?[] indices) -> Tensor", .cls = graph::OpClass::Gather, .shape = graph::rules::index, .moves = true},
-                                            {kernels::gather_rules().fact(kernels::gather_rules().at(OpId::index)), kernels::reference_kernels().fact(kernels::reference_kernels().at(OpId::index))});
+  static const OpId id =
+      graph::register_op({.schema = "index_within(Tensor self, Tensor?[] indices) -> Tensor",
+                          .cls = graph::OpClass::Gather,
+                          .shape = graph::rules::index,
+                          .moves = true},
+                         {kernels::gather_rules().fact(kernels::gather_rules().at(OpId::index)),
+                          kernels::reference_kernels().fact(kernels::reference_kernels().at(OpId::index))});
   return id;
 }
 
 }  // namespace
 
 V taken(Build& b, V x, std::vector<V> indices) { return b.emit(index_within_op(), {x, std::move(indices)}); }
-V positions(Build& b, V like, Int n) { return b.emit(OpId::arange, {Scalar(0), Scalar(n), Scalar(1), DType::Int64, b.meta(like).device.str()}); }
+V positions(Build& b, V like, Int n) {
+  return b.emit(OpId::arange, {Scalar(0), Scalar(n), Scalar(1), DType::Int64, b.meta(like).device.str()});
+}
 
 Scalar lowest(DType t) {
   if (is_floating(t)) return -std::numeric_limits<double>::infinity();
@@ -145,7 +167,8 @@ void register_spatial() { static_cast<void>(windows_op()), static_cast<void>(ind
 
 namespace {
 /// `to` with `part` added to every stride-th element from the place on, in the dimensions from i on.
-V added_at(Build& b, V to, V part, const std::vector<Steps>& steps, const std::vector<std::int64_t>& at, std::size_t i) {
+V added_at(Build& b, V to, V part, const std::vector<Steps>& steps, const std::vector<std::int64_t>& at,
+           std::size_t i) {
   if (i == steps.size()) return b.add(to, part);
   const int d = static_cast<int>(i) + 2;
   const Int start = at[i] * steps[i].dilation, end = start + (b.sizes(part)[i + 2] - 1) * steps[i].stride + 1;

@@ -26,7 +26,8 @@ using namespace operators;
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// exp(-|x|) i1(x): by powers, whose terms have one sign, and far out by the asymptotic series, the terms of which fall until there.
+/// exp(-|x|) i1(x): by powers, whose terms have one sign, and far out by the asymptotic series, the terms of which fall
+/// until there.
 double scaled_i1(double given) {
   const double x = std::abs(given);
   if (std::isnan(x)) return x;
@@ -56,7 +57,10 @@ double i1_of(double x) {
 /// Hurwitz' zeta function for q > 0, s > 1 (Euler and Maclaurin).
 double zeta_above(double s, double q) {
   // B(2j) / (2j)!
-  static constexpr double kBernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  static constexpr double kBernoulli[] = {1.0 / 12,          -1.0 / 720,
+                                          1.0 / 30240,       -1.0 / 1209600,
+                                          1.0 / 47900160,    -691.0 / 1307674368000,
+                                          1.0 / 74724249600, -3617.0 / 10670622842880000};
   double sum = 0;
   for (int k = 0; k < 12; ++k, q += 1) {
     const double term = std::pow(q, -s);
@@ -93,14 +97,13 @@ double polygamma_of(std::int64_t n, double x) {
 /// of(x) for every element.
 template <class F>
 void each(const NativeArgs& a, const TensorView& x, const F& of) {
-  parallel_each<2>({a.result(), x}, 64, [&](const auto& at) { kernels::reference::store(a.result(), at[0], kernels::reference::Value::of(of(kernels::reference::load_number(x, at[1])))); });
+  parallel_each<2>({a.result(), x}, 64, [&](const auto& at) {
+    kernels::reference::store(a.result(), at[0],
+                              kernels::reference::Value::of(of(kernels::reference::load_number(x, at[1]))));
+  });
 }
-void i1_kernel(const NativeArgs& a) {
-  each(a, a.tensor(0), i1_of);
-}
-void i1e_kernel(const NativeArgs& a) {
-  each(a, a.tensor(0), scaled_i1);
-}
+void i1_kernel(const NativeArgs& a) { each(a, a.tensor(0), i1_of); }
+void i1e_kernel(const NativeArgs& a) { each(a, a.tensor(0), scaled_i1); }
 void polygamma_kernel(const NativeArgs& a) {
   each(a, a.tensor(1), [n = a.integer(0)](double x) { return polygamma_of(n, x); });
 }
@@ -112,35 +115,54 @@ void zeta_kernel(const NativeArgs& a) {
 }
 
 /// The dtype that functions of floats have of others, and the tensor's sizes.
-void as_float(graph::RuleCtx& c, const TensorMeta& x) { c.result(is_floating(x.dtype) ? x.dtype : DType::Float32, x.layout.sizes); }
+void as_float(graph::RuleCtx& c, const TensorMeta& x) {
+  c.result(is_floating(x.dtype) ? x.dtype : DType::Float32, x.layout.sizes);
+}
 void unary_shape(graph::RuleCtx& c) { as_float(c, c.tensor(0)); }
 void polygamma_shape(graph::RuleCtx& c) {
-  if (c.constant_int(0) < 0) fail(ErrorCode::InvalidArgument, "polygamma", c.loc, "n must not be negative, got ", c.integer(0));
+  if (c.constant_int(0) < 0)
+    fail(ErrorCode::InvalidArgument, "polygamma", c.loc, "n must not be negative, got ", c.integer(0));
   as_float(c, c.tensor(1));
 }
 void zeta_shape(graph::RuleCtx& c) {
   const TensorMeta &x = c.tensor(0), &q = c.tensor(1);
-  if (x.dtype != q.dtype || !is_floating(x.dtype)) fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "wants floats of one dtype, got ", dtype_name(x.dtype), " and ", dtype_name(q.dtype));
+  if (x.dtype != q.dtype || !is_floating(x.dtype))
+    fail(ErrorCode::DTypeMismatch, c.op.schema.name.c_str(), c.loc, "wants floats of one dtype, got ",
+         dtype_name(x.dtype), " and ", dtype_name(q.dtype));
   bool equal = x.dim() == q.dim();
   for (int d = 0; equal && d < x.dim(); ++d) equal = graph::same(x.size(d), q.size(d), c.loc, "zeta: equal sizes");
-  if (!equal) fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "sizes ", graph::sizes_text(x.layout.sizes), " and ", graph::sizes_text(q.layout.sizes), " differ");
+  if (!equal)
+    fail(ErrorCode::ShapeMismatch, c.op.schema.name.c_str(), c.loc, "sizes ", graph::sizes_text(x.layout.sizes),
+         " and ", graph::sizes_text(q.layout.sizes), " differ");
   c.result(x.dtype, x.layout.sizes);
 }
 
 OpId i1_op() {
-  static const OpId id = graph::register_op({.schema = "special_i1(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1_kernel}), operators::derivative(operators::derivatives::i1, autograd::in(0) + autograd::out(0))});
+  static const OpId id =
+      graph::register_op({.schema = "special_i1(Tensor self) -> Tensor", .shape = unary_shape},
+                         {kernels::reference_kernels().fact({i1_kernel}),
+                          operators::derivative(operators::derivatives::i1, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId i1e_op() {
-  static const OpId id = graph::register_op({.schema = "special_i1e(Tensor self) -> Tensor", .shape = unary_shape}, {kernels::reference_kernels().fact({i1e_kernel}), operators::derivative(operators::derivatives::i1e, autograd::in(0) + autograd::out(0))});
+  static const OpId id =
+      graph::register_op({.schema = "special_i1e(Tensor self) -> Tensor", .shape = unary_shape},
+                         {kernels::reference_kernels().fact({i1e_kernel}),
+                          operators::derivative(operators::derivatives::i1e, autograd::in(0) + autograd::out(0))});
   return id;
 }
 OpId polygamma_op() {
-  static const OpId id = graph::register_op({.schema = "polygamma(int n, Tensor self) -> Tensor", .shape = polygamma_shape}, {kernels::reference_kernels().fact({polygamma_kernel}), operators::derivative(operators::derivatives::polygamma, autograd::in(1))});
+  static const OpId id =
+      graph::register_op({.schema = "polygamma(int n, Tensor self) -> Tensor", .shape = polygamma_shape},
+                         {kernels::reference_kernels().fact({polygamma_kernel}),
+                          operators::derivative(operators::derivatives::polygamma, autograd::in(1))});
   return id;
 }
 OpId zeta_op() {
-  static const OpId id = graph::register_op({.schema = "special_zeta(Tensor self, Tensor other) -> Tensor", .shape = zeta_shape}, {kernels::reference_kernels().fact({zeta_kernel}), operators::derivative(operators::derivatives::zeta, autograd::in(0) + autograd::in(1))});
+  static const OpId id =
+      graph::register_op({.schema = "special_zeta(Tensor self, Tensor other) -> Tensor", .shape = zeta_shape},
+                         {kernels::reference_kernels().fact({zeta_kernel}),
+                          operators::derivative(operators::derivatives::zeta, autograd::in(0) + autograd::in(1))});
   return id;
 }
 
@@ -159,7 +181,8 @@ Tensor zeta(const Tensor& x, const Tensor& q, SourceLoc loc) {
     DType t = graph::result_dtype(both);
     if (!is_floating(t)) t = kFloat32;
     const Ints sizes = graph::broadcast(a.layout.sizes, b.layout.sizes, "zeta", loc);
-    return graph::call1(zeta_op(), {arg(expand(to(x, t, loc), sizes, loc)), arg(expand(to(q, t, loc), sizes, loc))}, loc);
+    return graph::call1(zeta_op(), {arg(expand(to(x, t, loc), sizes, loc)), arg(expand(to(q, t, loc), sizes, loc))},
+                        loc);
   });
 }
 

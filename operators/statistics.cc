@@ -21,12 +21,14 @@ Tensor count_nan(const Tensor& x, Int dim, SourceLoc loc) { return sum(isnan(x, 
 /// Along dim, which stays with size 1 if keepdim. A 0-dim tensor is its own.
 TensorPair median_along(const Tensor& self, Int dim, bool keepdim, bool ignore_nan, const char* op, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, op, loc);
-  if (m.dtype == kBool) fail(ErrorCode::DTypeMismatch, op, loc, "not defined for bool (wanted integers or floats; cast with to())");
+  if (m.dtype == kBool)
+    fail(ErrorCode::DTypeMismatch, op, loc, "not defined for bool (wanted integers or floats; cast with to())");
   const int d = graph::api::wrapped(m, dim, op, loc);
   if (m.dim() == 0) return {clone(self, loc), zeros({}, {kInt64, m.device}, loc)};
   const Int n = m.size(d);
   if (!graph::require(detail::compare_lt(0, n, loc), "median: at least one element"))
-    fail(ErrorCode::ShapeMismatch, op, loc, "dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes), " has no elements");
+    fail(ErrorCode::ShapeMismatch, op, loc, "dimension ", d, " of sizes ", graph::sizes_text(m.layout.sizes),
+         " has no elements");
   return named(op, [&]() -> TensorPair {
     const auto [values, places] = sort(self, d, false, loc);
     Tensor v, p;
@@ -48,24 +50,34 @@ Tensor median_of_all(const Tensor& self, bool ignore_nan, const char* op, Source
   const TensorMeta m = checked_meta(self, op, loc);
   const Tensor all = reshape(self, {-1}, loc);
   if (graph::ask(detail::compare_eq(all.size(0), 0, loc), "of nothing")) {
-    if (!is_floating(m.dtype)) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
+    if (!is_floating(m.dtype))
+      fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
     return full({}, std::numeric_limits<double>::quiet_NaN(), {m.dtype, m.device}, loc);
   }
   return median_along(all, 0, false, ignore_nan, op, loc).first;
 }
 
-Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int> dim, bool keepdim, std::string_view interpolation, bool ignore_nan, const char* op, SourceLoc loc) {
+Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int> dim, bool keepdim,
+                   std::string_view interpolation, bool ignore_nan, const char* op, SourceLoc loc) {
   const TensorMeta m = checked_meta(self, op, loc);
-  if (!graph::require(detail::compare_lt(0, numel(m.layout.sizes), loc), "quantile: at least one element")) fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
-  if (m.dtype != kFloat32 && m.dtype != kFloat64) fail(ErrorCode::DTypeMismatch, op, loc, "wants float32 or float64, got ", dtype_name(m.dtype));
+  if (!graph::require(detail::compare_lt(0, numel(m.layout.sizes), loc), "quantile: at least one element"))
+    fail(ErrorCode::ShapeMismatch, op, loc, "sizes ", graph::sizes_text(m.layout.sizes), " have no elements");
+  if (m.dtype != kFloat32 && m.dtype != kFloat64)
+    fail(ErrorCode::DTypeMismatch, op, loc, "wants float32 or float64, got ", dtype_name(m.dtype));
   for (std::string_view known : {"linear", "lower", "higher", "midpoint", "nearest", ""})
-    if (known.empty()) fail(ErrorCode::InvalidArgument, op, loc, "interpolation is '", interpolation, "', expected linear, lower, higher, midpoint or nearest");
+    if (known.empty())
+      fail(ErrorCode::InvalidArgument, op, loc, "interpolation is '", interpolation,
+           "', expected linear, lower, higher, midpoint or nearest");
     else if (known == interpolation) break;
   Tensor q;
   if (given_q.tensor()) {
     const TensorMeta of = checked_meta(*given_q.tensor(), op, loc);
-    if (of.dim() > 1) fail(ErrorCode::ShapeMismatch, op, loc, "q must have one dimension at most, got sizes ", graph::sizes_text(of.layout.sizes));
-    if (of.dtype != m.dtype) fail(ErrorCode::DTypeMismatch, op, loc, "q is ", dtype_name(of.dtype), " and self is ", dtype_name(m.dtype), "; cast with to()");
+    if (of.dim() > 1)
+      fail(ErrorCode::ShapeMismatch, op, loc, "q must have one dimension at most, got sizes ",
+           graph::sizes_text(of.layout.sizes));
+    if (of.dtype != m.dtype)
+      fail(ErrorCode::DTypeMismatch, op, loc, "q is ", dtype_name(of.dtype), " and self is ", dtype_name(m.dtype),
+           "; cast with to()");
     q = *given_q.tensor();
   } else {
     const double number = given_q.number().to_double(loc);
@@ -91,7 +103,8 @@ Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int
     Tensor r = gather(sorted, -1, below, loc);
     if (interpolation == "linear" || interpolation == "midpoint") {
       const Tensor above = gather(sorted, -1, to(ceil(at, loc), kInt64, loc), loc);
-      const Tensor weight = interpolation == "linear" ? sub(at, to(below, m.dtype, loc), 1, loc) : full_like(at, 0.5, {}, loc);
+      const Tensor weight =
+          interpolation == "linear" ? sub(at, to(below, m.dtype, loc), 1, loc) : full_like(at, 0.5, {}, loc);
       r = lerp(r, above, weight, loc);
     }
     if (keepdim) {  // [..., m, 1 in place of dim]
@@ -112,13 +125,19 @@ Tensor quantile_of(const Tensor& self, const Operand& given_q, std::optional<Int
 
 Tensor median(const Tensor& self, SourceLoc loc) { return median_of_all(self, false, "median", loc); }
 Tensor nanmedian(const Tensor& self, SourceLoc loc) { return median_of_all(self, true, "nanmedian", loc); }
-TensorPair median(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) { return median_along(self, dim, keepdim, false, "median", loc); }
-TensorPair nanmedian(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) { return median_along(self, dim, keepdim, true, "nanmedian", loc); }
+TensorPair median(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  return median_along(self, dim, keepdim, false, "median", loc);
+}
+TensorPair nanmedian(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
+  return median_along(self, dim, keepdim, true, "nanmedian", loc);
+}
 
-Tensor quantile(const Tensor& self, const Operand& q, std::optional<Int> dim, bool keepdim, std::string_view interpolation, SourceLoc loc) {
+Tensor quantile(const Tensor& self, const Operand& q, std::optional<Int> dim, bool keepdim,
+                std::string_view interpolation, SourceLoc loc) {
   return quantile_of(self, q, dim, keepdim, interpolation, false, "quantile", loc);
 }
-Tensor nanquantile(const Tensor& self, const Operand& q, std::optional<Int> dim, bool keepdim, std::string_view interpolation, SourceLoc loc) {
+Tensor nanquantile(const Tensor& self, const Operand& q, std::optional<Int> dim, bool keepdim,
+                   std::string_view interpolation, SourceLoc loc) {
   return quantile_of(self, q, dim, keepdim, interpolation, true, "nanquantile", loc);
 }
 
@@ -127,7 +146,8 @@ Tensor nanmean(const Tensor& self, const OptionalDims& dim, bool keepdim, std::o
     const TensorMeta m = checked_meta(self, "nanmean", loc);
     operators::need_float("nanmean", loc, m.dtype);
     const DType t = dtype.value_or(m.dtype), wide = is_low_precision(t) ? kFloat32 : t;
-    const Tensor total = nansum(self, dim, keepdim, wide, loc), count = sum(logical_not(isnan(self, loc), loc), dim, keepdim, std::nullopt, loc);
+    const Tensor total = nansum(self, dim, keepdim, wide, loc),
+                 count = sum(logical_not(isnan(self, loc), loc), dim, keepdim, std::nullopt, loc);
     return to(div(total, count, {}, loc), t, loc);
   });
 }

@@ -9,8 +9,8 @@
 #include "graph/shape_rules.h"
 #include "guards/shape_env.h"
 #include "kernels/plan/columns.h"
-#include "operators/derivatives.h"
 #include "operators/data_sizes.h"
+#include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
 #include "reprise/data_sizes.h"
@@ -32,7 +32,9 @@ using namespace operators;
 
 void order_shape(graph::RuleCtx& c) {
   const TensorMeta& rows = c.tensor(0);
-  if (rows.dim() != 2) fail(ErrorCode::ShapeMismatch, "lexicographic_order", c.loc, "wants rows [n, m], got sizes ", graph::sizes_text(rows.layout.sizes));
+  if (rows.dim() != 2)
+    fail(ErrorCode::ShapeMismatch, "lexicographic_order", c.loc, "wants rows [n, m], got sizes ",
+         graph::sizes_text(rows.layout.sizes));
   c.result(kInt64, {rows.size(0)});
 }
 
@@ -59,16 +61,19 @@ void order_kernel(const NativeArgs& a) {
   write_row(out, 0, out.strides[0], n, order.data());
 }
 
-/// int64 [n]: the rows [n, m] in ascending order, by the first element in which two differ; equal ones in the order in which they stand.
+/// int64 [n]: the rows [n, m] in ascending order, by the first element in which two differ; equal ones in the order in
+/// which they stand.
 OpId lexicographic_order_op() {
-  static const OpId id = graph::register_op({.schema = "lexicographic_order(Tensor rows) -> Tensor", .shape = order_shape}, {kernels::reference_kernels().fact({order_kernel}), operators::constant()});
+  static const OpId id =
+      graph::register_op({.schema = "lexicographic_order(Tensor rows) -> Tensor", .shape = order_shape},
+                         {kernels::reference_kernels().fact({order_kernel}), operators::constant()});
   return id;
 }
 
 // ---- runs
 
-/// Of elements [n] or rows [n, m], where equal ones follow each other: the first of each run. `into`: where each of them stands in the result's inverse.
-/// Unique::values are the places of the first ones.
+/// Of elements [n] or rows [n, m], where equal ones follow each other: the first of each run. `into`: where each of
+/// them stands in the result's inverse. Unique::values are the places of the first ones.
 Unique first_of_runs(const Tensor& sorted, const Tensor* into, bool inverse, bool counts, SourceLoc loc) {
   const Int n = sorted.size(0, loc);
   const Tensor position = arange(0, n, 1, {kInt64, sorted.device()}, loc);
@@ -131,11 +136,14 @@ Unique unique(const Tensor& self, bool return_inverse, bool return_counts, Sourc
   return named("unique", [&] { return of_all(self, true, return_inverse, return_counts, "unique", loc); });
 }
 Unique unique_dim(const Tensor& self, Int dim, bool return_inverse, bool return_counts, SourceLoc loc) {
-  return named("unique_dim", [&] { return of_slices(self, dim, true, return_inverse, return_counts, "unique_dim", loc); });
+  return named("unique_dim",
+               [&] { return of_slices(self, dim, true, return_inverse, return_counts, "unique_dim", loc); });
 }
-Unique unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, std::optional<Int> dim, SourceLoc loc) {
+Unique unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts, std::optional<Int> dim,
+                          SourceLoc loc) {
   return named("unique_consecutive", [&] {
-    return dim ? of_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive", loc) : of_all(self, false, return_inverse, return_counts, "unique_consecutive", loc);
+    return dim ? of_slices(self, *dim, false, return_inverse, return_counts, "unique_consecutive", loc)
+               : of_all(self, false, return_inverse, return_counts, "unique_consecutive", loc);
   });
 }
 

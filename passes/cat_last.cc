@@ -32,11 +32,14 @@ bool joins_all(const Node& node) {
 constexpr std::size_t kMostParts = 4;  // that others' operands are cut into: each has code of its own
 
 /// Along which dimension the values are joined.
-int joined_dim(const Node& cat, const TensorMeta& whole) { return wrap_dim(std::get<Int>(cat.args[1]).hint(), whole.dim(), "cat", cat.info.loc); }
+int joined_dim(const Node& cat, const TensorMeta& whole) {
+  return wrap_dim(std::get<Int>(cat.args[1]).hint(), whole.dim(), "cat", cat.info.loc);
+}
 
 class Move {
  public:
-  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses, const std::vector<const Node*>& makers) : rw_(rw), s_(s), uses_(uses), makers_(makers) {}
+  Move(Rewriter& rw, Rewriter::Site& s, const std::vector<int>& uses, const std::vector<const Node*>& makers)
+      : rw_(rw), s_(s), uses_(uses), makers_(makers) {}
 
   std::optional<std::vector<ValueId>> run() {
     if (graph::is_copy(s_.node.op))
@@ -52,7 +55,8 @@ class Move {
   }
 
  private:
-  /// A copy of a joined value with its dimensions in another order is a join of the parts in that order: they are written where the copy has them.
+  /// A copy of a joined value with its dimensions in another order is a join of the parts in that order: they are
+  /// written where the copy has them.
   std::optional<std::vector<ValueId>> copied_in_another_order() {
     const Node* permute = rw_.maker(std::get<ValueId>(s_.args[0]));
     if (!permute || !kTurns.find(permute->op) || uses_[std::get<ValueId>(s_.node.args[0]).v] != 1) return std::nullopt;
@@ -86,9 +90,11 @@ class Move {
     if (!cat || !joins_all(*cat)) return false;
     const TensorMeta& whole = rw_.meta(v);
     const auto& parts = std::get<std::vector<ValueId>>(cat->args[0]);
-    // The joined values are what memory holds: they must not grow. (Beside other operands they are read again with these.)
+    // The joined values are what memory holds: they must not grow. (Beside other operands they are read again with
+    // these.)
     if (tensors == 1 && item_size(s_.result.dtype) > item_size(whole.dtype)) return false;
-    if (tensors > 1 && (parts.size() > kMostParts || !same_sizes(whole.layout.sizes, s_.result.layout.sizes))) return false;
+    if (tensors > 1 && (parts.size() > kMostParts || !same_sizes(whole.layout.sizes, s_.result.layout.sizes)))
+      return false;
     if (tensors > 1 && !each_is_cut_or_repeated(i, whole, joined_dim(*cat, whole))) return false;
     // A part of another dtype is converted by the cat, before the operator.
     for (ValueId p : parts)
@@ -102,7 +108,8 @@ class Move {
     return true;
   }
 
-  /// Every other operand has the whole's size there, or is repeated over it: a symbol that a guard found to be 1 is neither.
+  /// Every other operand has the whole's size there, or is repeated over it: a symbol that a guard found to be 1 is
+  /// neither.
   bool each_is_cut_or_repeated(std::size_t at, const TensorMeta& whole, int dim) {
     for (std::size_t i = 0; i < s_.args.size(); ++i) {
       const ValueId* v = std::get_if<ValueId>(&s_.args[i]);
@@ -130,14 +137,16 @@ class Move {
     for (std::size_t k = 0; k < parts.size(); ++k) {
       std::vector<NodeArg> args = s_.args;
       for (std::size_t i = 0; i < args.size(); ++i)
-        if (ValueId* v = std::get_if<ValueId>(&args[i]); v && *v) *v = i == at ? parts[k] : cut(*v, dim - whole.dim(), lengths, k, from);
+        if (ValueId* v = std::get_if<ValueId>(&args[i]); v && *v)
+          *v = i == at ? parts[k] : cut(*v, dim - whole.dim(), lengths, k, from);
       parts[k] = rw_.emit(s_.node.op, std::move(args));
       from = from + lengths[k];
     }
     return {rw_.emit(join, std::move(joined))};
   }
 
-  /// Of another operand what is beside part k, which begins at `from`: `dim` counts from the last, as broadcasting does.
+  /// Of another operand what is beside part k, which begins at `from`: `dim` counts from the last, as broadcasting
+  /// does.
   ValueId cut(ValueId v, int dim, const Ints& lengths, std::size_t k, Int from) {
     const TensorMeta& m = rw_.meta(v);
     const int d = m.dim() + dim;
@@ -146,7 +155,10 @@ class Move {
     if (const Node* cat = rw_.maker(v); cat && joins_all(*cat) && joined_dim(*cat, m) == d) {
       const auto& parts = std::get<std::vector<ValueId>>(cat->args[0]);
       Ints own;
-      for (ValueId p : parts) own.push_back(rw_.meta(p).dim() == m.dim() && rw_.meta(p).dtype == m.dtype ? rw_.meta(p).layout.sizes[static_cast<std::size_t>(d)] : Int(-1));
+      for (ValueId p : parts)
+        own.push_back(rw_.meta(p).dim() == m.dim() && rw_.meta(p).dtype == m.dtype
+                          ? rw_.meta(p).layout.sizes[static_cast<std::size_t>(d)]
+                          : Int(-1));
       if (same_sizes(own, lengths)) return parts[k];
     }
     return rw_.emit(OpId::slice, {v, Int(d), from, from + lengths[k], Int(1)});
@@ -154,7 +166,7 @@ class Move {
 
   Rewriter& rw_;
   Rewriter::Site& s_;
-  const std::vector<int>& uses_;             ///< of the old graph's values
+  const std::vector<int>& uses_;  ///< of the old graph's values
   const std::vector<const Node*>& makers_;
 };
 

@@ -37,9 +37,10 @@ constinit graph::OpColumn<Decomposition> g_column(
     {
 #define REPRISE_ROW_Composite(id) {OpId::id, {decompose_##id}},
 #include "graph/op_rows.inc"
-        // On the host the addition becomes part of what follows, or reads a result that is still in the caches; where each launch
-        // goes over memory, the product's kernels add the bias themselves.
-        {OpId::linear, {decompose_linear_with_bias, [](const Build& b, Device d) { return b.has(2) && device::runs_host_code(d); }}},
+        // On the host the addition becomes part of what follows, or reads a result that is still in the caches; where
+        // each launch goes over memory, the product's kernels add the bias themselves.
+        {OpId::linear,
+         {decompose_linear_with_bias, [](const Build& b, Device d) { return b.has(2) && device::runs_host_code(d); }}},
     },
     graph::is_of<graph::OpClass::Composite>);
 
@@ -52,7 +53,8 @@ bool decompose(graph::Graph& g) {
     const Decomposition* d = g_column.find(site.node.op);
     if (!d) {
       const graph::OpDef& def = graph::op(site.node.op);
-      if (def.cls == graph::OpClass::Composite) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), site.node.info.loc, "has no ", g_column.name());
+      if (def.cls == graph::OpClass::Composite)
+        fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), site.node.info.loc, "has no ", g_column.name());
       return std::nullopt;
     }
     // The composite's own rule decides the result dtype; it has run on the old graph, whose metas are the same.

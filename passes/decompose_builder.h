@@ -11,7 +11,8 @@ namespace reprise::passes {
 /// Short names for emitting primitives while a composite is taken apart. Values are of the graph being built.
 class Build {
  public:
-  Build(Rewriter& rw, const graph::Node& node, const std::vector<graph::NodeArg>& args) : rw_(rw), node_(node), args_(args) {}
+  Build(Rewriter& rw, const graph::Node& node, const std::vector<graph::NodeArg>& args)
+      : rw_(rw), node_(node), args_(args) {}
 
   using V = graph::ValueId;
   V tensor(int i) const { return std::get<V>(args_[static_cast<std::size_t>(i)]); }
@@ -49,7 +50,9 @@ class Build {
   Int count(V of, const Ints& dims) const;
 
   /// Is there nothing to reduce? Asks (and may guard) with the user's line.
-  bool is_empty(V of, const Ints& dims) const { return static_cast<bool>(detail::compare_eq(count(of, dims), 0, loc())); }
+  bool is_empty(V of, const Ints& dims) const {
+    return static_cast<bool>(detail::compare_eq(count(of, dims), 0, loc()));
+  }
 
   /// Where sums are kept: float32 for the half types, the dtype itself otherwise.
   static DType accumulator(DType t) { return is_low_precision(t) ? DType::Float32 : t; }

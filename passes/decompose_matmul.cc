@@ -10,7 +10,9 @@ using V = Build::V;
 
 namespace {
 
-Ints without(const Ints& sizes, std::size_t drop_last) { return Ints(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(drop_last)); }
+Ints without(const Ints& sizes, std::size_t drop_last) {
+  return Ints(sizes.begin(), sizes.end() - static_cast<std::ptrdiff_t>(drop_last));
+}
 
 Int product(const Ints& sizes) {
   Int n = 1;
@@ -25,11 +27,12 @@ V turned(Build& b, V v) {
   return b.emit(OpId::permute, {v, dims});
 }
 
-// [batch..., r, c] expanded to `batch` and flattened to [prod(batch), r, c]. A transposed matrix stays one: products read them as they are, and what must be copied is not
-// turned around on the way.
+// [batch..., r, c] expanded to `batch` and flattened to [prod(batch), r, c]. A transposed matrix stays one: products
+// read them as they are, and what must be copied is not turned around on the way.
 V flat_batch(Build& b, V v, const Ints& batch) {
   const Ints strides = b.meta(v).layout.strides;
-  if (batch.size() != 1 && identical(strides[strides.size() - 2], 1) && !identical(strides.back(), 1)) return turned(b, flat_batch(b, turned(b, v), batch));
+  if (batch.size() != 1 && identical(strides[strides.size() - 2], 1) && !identical(strides.back(), 1))
+    return turned(b, flat_batch(b, turned(b, v), batch));
   const Ints& s = b.sizes(v);
   Int r = s[s.size() - 2], c = s[s.size() - 1];
   Ints full = batch;

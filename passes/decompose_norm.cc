@@ -81,10 +81,9 @@ V decompose_logsumexp(Build& b, DType result) {
   V x = b.to(b.tensor(0), Build::accumulator(result));
   Ints dims = b.reduced_dims(1, x);
   bool keepdim = b.flag(2);
-  if (b.is_empty(x, dims)) return b.to(b.unary(OpId::log, b.reduce(OpId::sum, b.unary(OpId::exp, x), dims, keepdim)), result);
-  auto finite = [&](V m) {
-    return b.emit(OpId::where, {b.unary(OpId::isinf, m), Scalar(0.0), m});
-  };
+  if (b.is_empty(x, dims))
+    return b.to(b.unary(OpId::log, b.reduce(OpId::sum, b.unary(OpId::exp, x), dims, keepdim)), result);
+  auto finite = [&](V m) { return b.emit(OpId::where, {b.unary(OpId::isinf, m), Scalar(0.0), m}); };
   V shifted = b.unary(OpId::exp, b.sub(x, finite(b.reduce(OpId::amax, x, dims, true))));
   V m = finite(b.reduce(OpId::amax, x, dims, keepdim));
   return b.to(b.add(b.unary(OpId::log, b.reduce(OpId::sum, shifted, dims, keepdim)), m), result);
@@ -105,7 +104,9 @@ V decompose_norm(Build& b, DType result) {
     V a = b.unary(OpId::abs, x);
     if (std::isinf(p)) made = b.reduce(p > 0 ? OpId::amax : OpId::amin, a, dims, keepdim);
     else if (p == 1) made = b.reduce(OpId::sum, a, dims, keepdim);
-    else made = b.emit(OpId::pow, {b.reduce(OpId::sum, b.emit(OpId::pow, {a, Scalar(p)}), dims, keepdim), Scalar(1.0 / p)});
+    else
+      made =
+          b.emit(OpId::pow, {b.reduce(OpId::sum, b.emit(OpId::pow, {a, Scalar(p)}), dims, keepdim), Scalar(1.0 / p)});
   }
   return b.to(made, result);
 }
@@ -120,7 +121,8 @@ V softmax_or_log(Build& b, DType result, bool log) {
   V shifted = b.sub(x, b.reduce(OpId::amax, x, dims, true));
   V e = b.unary(OpId::exp, shifted);
   V total = b.reduce(OpId::sum, e, dims, true);
-  // By the reciprocal, one division a row: the total is at least 1, so nothing is lost but half a unit in the last place.
+  // By the reciprocal, one division a row: the total is at least 1, so nothing is lost but half a unit in the last
+  // place.
   return b.to(log ? b.sub(shifted, b.unary(OpId::log, total)) : b.mul(e, b.unary(OpId::reciprocal, total)), result);
 }
 }  // namespace

@@ -32,7 +32,9 @@ std::string difference(std::string_view was, std::string_view is) {
     std::vector<std::uint16_t> length((n + 1) * (m + 1));
     auto at = [&](std::size_t i, std::size_t j) -> std::uint16_t& { return length[i * (m + 1) + j]; };
     for (std::size_t i = n; i-- > 0;)
-      for (std::size_t j = m; j-- > 0;) at(i, j) = a[first + i] == b[first + j] ? static_cast<std::uint16_t>(at(i + 1, j + 1) + 1) : std::max(at(i + 1, j), at(i, j + 1));
+      for (std::size_t j = m; j-- > 0;)
+        at(i, j) = a[first + i] == b[first + j] ? static_cast<std::uint16_t>(at(i + 1, j + 1) + 1)
+                                                : std::max(at(i + 1, j), at(i, j + 1));
     std::size_t i = 0, j = 0;
     while (i < n || j < m) {
       if (i < n && j < m && a[first + i] == b[first + j]) ++i, ++j;

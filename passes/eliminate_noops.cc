@@ -38,11 +38,13 @@ using Result = std::optional<std::vector<ValueId>>;
 
 // ---- views: a view that gives back its operand, or two views that are one.
 //
-// Whether a view gives back its operand, element for element, at the same indices, is asked of what the operator does to indices:
-// strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a contiguous one stood;
-// what is known to be square has the same sizes after every permutation.
+// Whether a view gives back its operand, element for element, at the same indices, is asked of what the operator does
+// to indices: strides cannot tell. Operands have been rewritten by then, and a permuted value may stand where a
+// contiguous one stood; what is known to be square has the same sizes after every permutation.
 ValueId self_of(const Rewriter::Site& s) { return std::get<ValueId>(s.args[0]); }
-bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) { return graph::identical(rw.meta(self_of(s)).layout.sizes, s.result.layout.sizes); }
+bool same_sizes(const Rewriter& rw, const Rewriter::Site& s) {
+  return graph::identical(rw.meta(self_of(s)).layout.sizes, s.result.layout.sizes);
+}
 
 // Of views that keep row-major order and the number of dimensions.
 Result same_indices(Rewriter& rw, Rewriter::Site& s) { return same_sizes(rw, s) ? Result{{self_of(s)}} : std::nullopt; }
@@ -104,21 +106,26 @@ Result read_back(Rewriter& rw, Rewriter::Site& s) {
   for (std::size_t i = 1; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i + 1])) return std::nullopt;
   ValueId src = std::get<ValueId>(before->args[1]);
-  return graph::identical(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype ? Result{{src}} : std::nullopt;
+  return graph::identical(rw.meta(src).layout.sizes, s.result.layout.sizes) && rw.meta(src).dtype == s.result.dtype
+             ? Result{{src}}
+             : std::nullopt;
 }
 
-// A part beside one that is written once more: it is what was there before. So the first write is lost, as `scatter` has it, also where the second is made of
-// both parts (halves of one matrix, of which one is worked on in place).
+// A part beside one that is written once more: it is what was there before. So the first write is lost, as `scatter`
+// has it, also where the second is made of both parts (halves of one matrix, of which one is worked on in place).
 Result beside(Rewriter& rw, Rewriter::Site& s) {
   const Node* before = rw.maker(self_of(s));
-  if (!before || before->op != graph::scatter_of_view(s.node.op) || !same_argument(s.args[1], before->args[2]) || !is_int(s.args[4], 1) || !is_int(before->args[5], 1)) return std::nullopt;
+  if (!before || before->op != graph::scatter_of_view(s.node.op) || !same_argument(s.args[1], before->args[2]) ||
+      !is_int(s.args[4], 1) || !is_int(before->args[5], 1))
+    return std::nullopt;
   auto up_to = [](const NodeArg& a, const NodeArg& b) {
     const Int *x = std::get_if<Int>(&a), *y = std::get_if<Int>(&b);
     return x && y && detail::compare_le(*x, *y, {}).known_true();
   };
   const NodeArg zero = Int(0);
   if (!up_to(zero, s.args[2]) || !up_to(zero, before->args[3])) return std::nullopt;
-  const bool after = up_to(zero, before->args[4]) && up_to(before->args[4], s.args[2]), ahead = up_to(zero, s.args[3]) && up_to(s.args[3], before->args[3]);
+  const bool after = up_to(zero, before->args[4]) && up_to(before->args[4], s.args[2]),
+             ahead = up_to(zero, s.args[3]) && up_to(s.args[3], before->args[3]);
   if (!after && !ahead) return std::nullopt;
   std::vector<NodeArg> args = s.args;
   args[0] = before->args[0];
@@ -159,11 +166,13 @@ bool is_made_of(const Rewriter& rw, ValueId v, ValueId of) {
   return false;
 }
 
-// A write that an equal write follows at once is lost. (Unless that writes what it reads beside it: the first one's value is then needed,
-// and would be one more version of the whole.)
+// A write that an equal write follows at once is lost. (Unless that writes what it reads beside it: the first one's
+// value is then needed, and would be one more version of the whole.)
 Result scatter(Rewriter& rw, Rewriter::Site& s) {
   const Node* before = rw.maker(self_of(s));
-  if (!before || before->op != s.node.op || before->args.size() != s.args.size() || is_made_of(rw, std::get<ValueId>(s.args[1]), self_of(s))) return std::nullopt;
+  if (!before || before->op != s.node.op || before->args.size() != s.args.size() ||
+      is_made_of(rw, std::get<ValueId>(s.args[1]), self_of(s)))
+    return std::nullopt;
   for (std::size_t i = 2; i < s.args.size(); ++i)
     if (!same_argument(s.args[i], before->args[i])) return std::nullopt;
   std::vector<NodeArg> args = s.args;
@@ -178,7 +187,9 @@ Result scatter(Rewriter& rw, Rewriter::Site& s) {
 Result slice_scatter(Rewriter& rw, Rewriter::Site& s) {
   const TensorMeta& self = rw.meta(self_of(s));
   ValueId src = std::get<ValueId>(s.args[1]);
-  if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype && graph::identical(self.layout.sizes, rw.meta(src).layout.sizes)) return {{src}};
+  if (is_int(s.args[5], 1) && self.dtype == rw.meta(src).dtype &&
+      graph::identical(self.layout.sizes, rw.meta(src).layout.sizes))
+    return {{src}};
   return scatter(rw, s);
 }
 
@@ -208,27 +219,30 @@ Result cast(Rewriter& rw, Rewriter::Site& s) {
 }
 
 // In a functional graph a copy of a contiguous value is the value; of a strided one it is a change of layout.
-Result clone(Rewriter& rw, Rewriter::Site& s) { return known_contiguous(rw.meta(self_of(s)).layout) ? Result{{self_of(s)}} : std::nullopt; }
+Result clone(Rewriter& rw, Rewriter::Site& s) {
+  return known_contiguous(rw.meta(self_of(s)).layout) ? Result{{self_of(s)}} : std::nullopt;
+}
 
 // Nothing is told of operators that always do something.
-constinit const graph::OpColumn<Result (*)(Rewriter&, Rewriter::Site&)> kRules("when it does nothing", {
-                                                                                                            {OpId::alias, same_indices},
-                                                                                                            {OpId::detach, same_indices},
-                                                                                                            {OpId::expand, same_indices},
-                                                                                                            {OpId::view, view},
-                                                                                                            {OpId::permute, permute},
-                                                                                                            {OpId::squeeze, squeeze},
-                                                                                                            {OpId::slice, slice},
-                                                                                                            {OpId::select, read_back},
-                                                                                                            {OpId::as_strided, as_strided},
-                                                                                                            {OpId::to, cast},
-                                                                                                            {OpId::copy, copy},
-                                                                                                            {OpId::clone, clone},
-                                                                                                            {OpId::slice_scatter, slice_scatter},
-                                                                                                            {OpId::select_scatter, scatter},
-                                                                                                            {OpId::diagonal_scatter, scatter},
-                                                                                                            {OpId::as_strided_scatter, scatter},
-                                                                                                        });
+constinit const graph::OpColumn<Result (*)(Rewriter&, Rewriter::Site&)> kRules("when it does nothing",
+                                                                               {
+                                                                                   {OpId::alias, same_indices},
+                                                                                   {OpId::detach, same_indices},
+                                                                                   {OpId::expand, same_indices},
+                                                                                   {OpId::view, view},
+                                                                                   {OpId::permute, permute},
+                                                                                   {OpId::squeeze, squeeze},
+                                                                                   {OpId::slice, slice},
+                                                                                   {OpId::select, read_back},
+                                                                                   {OpId::as_strided, as_strided},
+                                                                                   {OpId::to, cast},
+                                                                                   {OpId::copy, copy},
+                                                                                   {OpId::clone, clone},
+                                                                                   {OpId::slice_scatter, slice_scatter},
+                                                                                   {OpId::select_scatter, scatter},
+                                                                                   {OpId::diagonal_scatter, scatter},
+                                                                                   {OpId::as_strided_scatter, scatter},
+                                                                               });
 
 // Steps of a written view that show all of what they are of, in its order.
 Result written_views(Rewriter& rw, Rewriter::Site& s) {
@@ -314,7 +328,9 @@ bool eliminate_traced_noops(graph::Graph& g) {
       if (from && *from == *on) keep[i] = false;
     } else if (graph::op(n.op).cls == graph::OpClass::View && n.results.size() == 1) {
       const TensorMeta &was = g.meta(*on), &is = g.meta(n.results[0]);
-      if (was.dtype != is.dtype || (!graph::identical(was.layout, is.layout) && !graph::identical(all_known(was.layout), all_known(is.layout)))) continue;
+      if (was.dtype != is.dtype ||
+          (!graph::identical(was.layout, is.layout) && !graph::identical(all_known(was.layout), all_known(is.layout))))
+        continue;
       now[n.results[0].v] = *on;
       keep[i] = false;
     }

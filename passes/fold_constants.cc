@@ -51,7 +51,8 @@ Result cast(Rewriter& rw, Rewriter::Site& s, const Fold&) {
   const ValueId in = std::get<ValueId>(s.args[0]);
   const Scalar* fill = filled_with(rw, in);
   if (!fill) return std::nullopt;
-  if (std::optional<Scalar> v = as_dtype(*fill, rw.meta(in).dtype); v && (v = as_dtype(*v, s.result.dtype))) return {{full(rw, s.result, *v)}};
+  if (std::optional<Scalar> v = as_dtype(*fill, rw.meta(in).dtype); v && (v = as_dtype(*v, s.result.dtype)))
+    return {{full(rw, s.result, *v)}};
   return std::nullopt;
 }
 
@@ -59,11 +60,13 @@ Result cast(Rewriter& rw, Rewriter::Site& s, const Fold&) {
 struct Fold {
   Result (*rule)(Rewriter&, Rewriter::Site&, const Fold&) = nullptr;
   double (*compute)(double, double) = nullptr;
-  double neutral = 0;          ///< as a number on the right it changes nothing; of a factored one only integers, or
-  bool neutral_plus = false;   ///< the positive zero: x - (+0.0) is x, -0.0 too (x + 0.0 would turn -0.0 into 0.0)
-  bool factored = false;       ///< argument 2 is a factor of the right side; else it is a rounding, or there is none
+  double neutral = 0;         ///< as a number on the right it changes nothing; of a factored one only integers, or
+  bool neutral_plus = false;  ///< the positive zero: x - (+0.0) is x, -0.0 too (x + 0.0 would turn -0.0 into 0.0)
+  bool factored = false;      ///< argument 2 is a factor of the right side; else it is a rounding, or there is none
 };
-bool rounds(const Rewriter::Site& s, const Fold& f) { return !f.factored && s.args.size() > 2 && !std::holds_alternative<std::monostate>(s.args[2]); }
+bool rounds(const Rewriter::Site& s, const Fold& f) {
+  return !f.factored && s.args.size() > 2 && !std::holds_alternative<std::monostate>(s.args[2]);
+}
 
 // Arithmetic on two filled operands (or one and a number), in the dtype's own precision.
 Result compute(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
@@ -95,7 +98,8 @@ Result compute(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
 Result identity(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
   const ValueId* x = std::get_if<ValueId>(&s.args[0]);
   const Scalar* n = std::get_if<Scalar>(&s.args[1]);
-  if (!x || !n || n->is_symbolic() || rw.meta(*x).dtype != s.result.dtype || n->to_double() != f.neutral) return std::nullopt;
+  if (!x || !n || n->is_symbolic() || rw.meta(*x).dtype != s.result.dtype || n->to_double() != f.neutral)
+    return std::nullopt;
   const bool exact = !f.factored || is_integral(s.result.dtype) || (f.neutral_plus && !std::signbit(n->to_double()));
   return exact ? Result{{*x}} : std::nullopt;
 }
@@ -106,25 +110,27 @@ Result arithmetic(Rewriter& rw, Rewriter::Site& s, const Fold& f) {
   return compute(rw, s, f);
 }
 
-constinit const graph::OpColumn<Fold> kFolds("fold of constants",
-                                             {
-                                                 {OpId::to, {cast}},
-                                                 {OpId::add, {arithmetic, [](double a, double b) { return a + b; }, 0, false, true}},
-                                                 {OpId::sub, {arithmetic, [](double a, double b) { return a - b; }, 0, true, true}},
-                                                 {OpId::mul, {arithmetic, [](double a, double b) { return a * b; }, 1}},
-                                                 {OpId::div, {arithmetic, [](double a, double b) { return a / b; }, 1}},
-                                             });
+constinit const graph::OpColumn<Fold> kFolds(
+    "fold of constants", {
+                             {OpId::to, {cast}},
+                             {OpId::add, {arithmetic, [](double a, double b) { return a + b; }, 0, false, true}},
+                             {OpId::sub, {arithmetic, [](double a, double b) { return a - b; }, 0, true, true}},
+                             {OpId::mul, {arithmetic, [](double a, double b) { return a * b; }, 1}},
+                             {OpId::div, {arithmetic, [](double a, double b) { return a / b; }, 1}},
+                         });
 
 }  // namespace
 
 bool fold_constants(graph::Graph& g) {
-  // What a part of a value is put back into is that value's own memory: a constant of its own would be filled once more.
+  // What a part of a value is put back into is that value's own memory: a constant of its own would be filled once
+  // more.
   std::vector<bool> written(g.values.size());
   for (const Node& n : g.nodes)
     if (graph::op(n.op).cls == graph::OpClass::Join)
       if (const ValueId* self = std::get_if<ValueId>(&n.args[0])) written[self->v] = true;
   return rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> Result {
-    if (graph::op(s.node.op).cls == graph::OpClass::View) return written[s.node.results[0].v] ? std::nullopt : view(rw, s);
+    if (graph::op(s.node.op).cls == graph::OpClass::View)
+      return written[s.node.results[0].v] ? std::nullopt : view(rw, s);
     const Fold* fold = kFolds.find(s.node.op);
     return fold ? fold->rule(rw, s, *fold) : std::nullopt;
   });

@@ -21,7 +21,8 @@ using graph::ValueId;
 namespace {
 
 constexpr std::int64_t kSmall = 64 << 10;  // bytes that are kept whatever they are made of
-constexpr std::int64_t kMostGrowth = 4;    // else at most so many bytes for one of the inputs: a cast from 16 to 64 bits
+// else at most so many bytes for one of the inputs: a cast from 16 to 64 bits
+constexpr std::int64_t kMostGrowth = 4;
 
 std::int64_t bytes_of(const TensorMeta& m) {
   std::int64_t n = item_size(m.dtype);
@@ -33,7 +34,8 @@ std::int64_t bytes_of(const TensorMeta& m) {
 /// Which values depend on frozen inputs alone.
 class Alone {
  public:
-  Alone(const Graph& g, const std::vector<std::uint32_t>& frozen) : g_(g), may_(g.values.size()), reached_(g.values.size()) {
+  Alone(const Graph& g, const std::vector<std::uint32_t>& frozen)
+      : g_(g), may_(g.values.size()), reached_(g.values.size()) {
     for (std::uint32_t i : frozen) {
       const TensorMeta& m = g.meta(g.inputs[i].value);
       for (const Ints* l : {&m.layout.sizes, &m.layout.strides})
@@ -67,11 +69,15 @@ class Alone {
     return std::all_of(e->args().begin(), e->args().end(), [&](const guards::Expr* a) { return knows(a); });
   }
   bool knows(Int i) const { return !i.is_symbolic() || knows(i.expr()); }
-  bool knows(const Ints& l) const { return std::all_of(l.begin(), l.end(), [&](Int i) { return knows(i); }); }
+  bool knows(const Ints& l) const {
+    return std::all_of(l.begin(), l.end(), [&](Int i) { return knows(i); });
+  }
   bool knows(const Layout& l) const { return knows(l.sizes) && knows(l.strides) && knows(l.offset); }
   bool may(const Node& n) const {
     const OpClass cls = graph::op(n.op).cls;
-    if (cls == OpClass::Control || cls == OpClass::Random || cls == OpClass::Transfer || graph::effects_of(n).any() || n.inplace) return false;
+    if (cls == OpClass::Control || cls == OpClass::Random || cls == OpClass::Transfer || graph::effects_of(n).any() ||
+        n.inplace)
+      return false;
     if (graph::op(n.op).twin_of) return false;  // it computes on its argument's memory
     for (const NodeArg& a : n.args) {
       if (std::holds_alternative<graph::ViewArg>(a) || std::holds_alternative<graph::Region>(a)) return false;
@@ -83,7 +89,7 @@ class Alone {
   }
 
   const Graph& g_;
-  std::set<std::uint32_t> symbols_;            // sizes and strides of frozen inputs
+  std::set<std::uint32_t> symbols_;  // sizes and strides of frozen inputs
   std::vector<bool> may_;
   std::vector<std::int64_t> reached_;
 };
@@ -122,7 +128,8 @@ class Split {
     }
     graph::for_each_value(n, [&](ValueId v) { read += bytes_of(g_.meta(v)); });
     if (fuses && made > read && made > kSmall) return false;  // what reads it reads less without
-    const std::int64_t grown = made / 2 <= read ? std::min(made, read) : made;  // another form of what is read, with room beside it: panels
+    // another form of what is read, with room beside it: panels
+    const std::int64_t grown = made / 2 <= read ? std::min(made, read) : made;
     return reached > 0 && (made <= kSmall || grown / kMostGrowth <= reached);
   }
 
@@ -151,7 +158,9 @@ class Split {
     }
   }
 
-  const Node* maker(ValueId v) const { return g_.values[v.v].node < 0 ? nullptr : &g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)]; }
+  const Node* maker(ValueId v) const {
+    return g_.values[v.v].node < 0 ? nullptr : &g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)];
+  }
 
   /// Roots that have a node in common are one part.
   void group() {
@@ -165,7 +174,7 @@ class Split {
     std::vector<ValueId> todo;
     for (std::size_t r = 0; r < roots_.size(); ++r) {
       todo.assign(1, roots_[r]);
-      std::set<std::int32_t> seen;             // what is made again has no owner
+      std::set<std::int32_t> seen;  // what is made again has no owner
       while (!todo.empty()) {
         const ValueId v = todo.back();
         todo.pop_back();
@@ -205,7 +214,8 @@ class Split {
       todo.pop_back();
       const Node* n = maker(v);
       if (!n) inputs.insert(g_.values[v.v].result);
-      else if (nodes.insert(g_.values[v.v].node).second) graph::for_each_value(*n, [&](ValueId a) { todo.push_back(a); });
+      else if (nodes.insert(g_.values[v.v].node).second)
+        graph::for_each_value(*n, [&](ValueId a) { todo.push_back(a); });
     }
     FrozenPart out;
     out.graph = empty();
@@ -245,8 +255,9 @@ class Split {
       o.value = now[o.value.v];
       const graph::Value& v = g.values[o.value.v];
       if (v.node >= 0 || v.result < g_.inputs.size()) continue;
-      const TensorMeta& m = v.meta;            // a result has memory of its own
-      o.value = g.append(graph::OpId::clone, {o.value}, {{m.dtype, m.device, {m.layout.sizes, contiguous_strides(m.layout.sizes), 0}}});
+      const TensorMeta& m = v.meta;  // a result has memory of its own
+      o.value = g.append(graph::OpId::clone, {o.value},
+                         {{m.dtype, m.device, {m.layout.sizes, contiguous_strides(m.layout.sizes), 0}}});
     }
     g.metadata_mutations = g_.metadata_mutations;
     return g;
@@ -271,6 +282,8 @@ std::vector<bool> of_frozen_alone(const Graph& g, const std::vector<std::uint32_
   return out;
 }
 
-std::optional<SplitFrozen> split_frozen(const Graph& g, const std::vector<std::uint32_t>& frozen) { return frozen.empty() ? std::nullopt : Split(g, frozen).run(); }
+std::optional<SplitFrozen> split_frozen(const Graph& g, const std::vector<std::uint32_t>& frozen) {
+  return frozen.empty() ? std::nullopt : Split(g, frozen).run();
+}
 
 }  // namespace reprise::passes

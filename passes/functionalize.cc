@@ -37,7 +37,8 @@ thread_local bool t_first_form = false;
 
 class Functionalizer {
  public:
-  Functionalizer(Graph traced, std::span<const TracedInput> facts) : in_(std::move(traced)), facts_(facts), of_(in_.values.size()), out_(made_.graph) {
+  Functionalizer(Graph traced, std::span<const TracedInput> facts)
+      : in_(std::move(traced)), facts_(facts), of_(in_.values.size()), out_(made_.graph) {
     out_.name = in_.name;
     out_.env = in_.env;
     out_.numbers = in_.numbers;
@@ -63,14 +64,14 @@ class Functionalizer {
 
  private:
   struct Storage {
-    ValueId base;                   ///< its current value
-    std::uint64_t generation = 0;   ///< one more for each write
-    std::int32_t input = -1;        ///< the input that it belongs to, or -1
+    ValueId base;                  ///< its current value
+    std::uint64_t generation = 0;  ///< one more for each write
+    std::int32_t input = -1;       ///< the input that it belongs to, or -1
   };
   /// A traced value.
   struct State {
     std::uint32_t storage = 0;
-    ValueId value;                  ///< in the functional graph; as of `generation` of the storage
+    ValueId value;  ///< in the functional graph; as of `generation` of the storage
     std::uint64_t generation = 0;
   };
 
@@ -108,14 +109,17 @@ class Functionalizer {
     // It was possible on the strides that the user's tensor had; a value made by a write is laid out otherwise.
     const ViewOf of = graph::view_facts_of(n.op).of;
     const bool as_seen = graph::identical(out_.meta(on).layout, seen(operand(n)).layout);
-    if (of == ViewOf::Storage || (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes)))) on = contiguous(on, n.info);
+    if (of == ViewOf::Storage ||
+        (of == ViewOf::JoinedDims && !(as_seen && only_splits(seen(operand(n)).layout.sizes, seen(v).layout.sizes))))
+      on = contiguous(on, n.info);
     std::vector<NodeArg> args = n.args;
     args[0] = on;
     if (of == ViewOf::Storage) {
       const Layout &place = seen(v).layout, &whole = out_.meta(on).layout;
       args[3] = place.offset;
       // All of it in order (a storage that grows).
-      if (place.dim() == 1 && identical(place.strides[0], Int(1)) && identical(place.offset, Int(0)) && identical(place.sizes[0], numel(whole.sizes)))
+      if (place.dim() == 1 && identical(place.strides[0], Int(1)) && identical(place.offset, Int(0)) &&
+          identical(place.sizes[0], numel(whole.sizes)))
         return whole.dim() == 1 ? on : out_.add(OpId::view, {on, place.sizes}, n.info);
     } else if (graph::identical(out_.meta(on).layout, seen(operand(n)).layout)) {
       return add_as(n.op, std::move(args), n.info, n.results);
@@ -136,7 +140,8 @@ class Functionalizer {
     for (; !stale.empty(); stale.pop_back()) {
       const ValueId at = stale.back();
       n = view_of(at);
-      set(at, !n ? storage(at).base : replay_view(graph::is_view_of_storage(n->op) ? storage(at).base : value(operand(*n)), at));
+      set(at, !n ? storage(at).base
+                 : replay_view(graph::is_view_of_storage(n->op) ? storage(at).base : value(operand(*n)), at));
     }
     return of_[v.v].value;
   }
@@ -151,15 +156,17 @@ class Functionalizer {
   }
 
   // ---- storages of inputs
-  const Layout& layout_of_input(std::int32_t i) const { return seen(in_.inputs[static_cast<std::size_t>(i)].value).layout; }
+  const Layout& layout_of_input(std::int32_t i) const {
+    return seen(in_.inputs[static_cast<std::size_t>(i)].value).layout;
+  }
   /// Its elements, in order, are the storage's.
   bool shows_storage(const Storage& s) const { return s.input < 0 || known_contiguous(layout_of_input(s.input)); }
   /// Throws Wanted.
   [[noreturn]] void want(std::int32_t input, const char* op, SourceLoc loc, const char* why) const {
     throw Functionalized::Wanted{static_cast<std::uint32_t>(input), op, loc, why};
   }
-  /// Places in the storage are named. An input shows only its own elements: they are the storage when it is row-major and covers it, as
-  /// it then must at every call.
+  /// Places in the storage are named. An input shows only its own elements: they are the storage when it is row-major
+  /// and covers it, as it then must at every call.
   void need_places(const Storage& s, SourceLoc loc) {
     if (s.input < 0) return;
     const TracedInput& of = facts_[static_cast<std::size_t>(s.input)];
@@ -181,7 +188,8 @@ class Functionalizer {
   /// What the caller gets to see of a value.
   Layout exact_layout(ValueId v) {
     ValueId from = v;
-    for (const Node* n; !origins_.contains(from.v) && (n = view_of(from)) && !graph::is_view_of_storage(n->op);) from = operand(*n);
+    for (const Node* n; !origins_.contains(from.v) && (n = view_of(from)) && !graph::is_view_of_storage(n->op);)
+      from = operand(*n);
     Layout start;
     if (auto origin = origins_.find(from.v); origin != origins_.end()) {
       start = layout_of_handle(origin->second);
@@ -202,7 +210,8 @@ class Functionalizer {
       return;
     }
     if (graph::is_scatter_in_storage(n.op)) return scatter_in_storage(n);
-    if (const graph::FunctionalForm* form = in_.nodes.size() > 1 ? graph::functional_forms().find(n.op) : nullptr) return write_by_form(n, *form);
+    if (const graph::FunctionalForm* form = in_.nodes.size() > 1 ? graph::functional_forms().find(n.op) : nullptr)
+      return write_by_form(n, *form);
     if (graph::op(n.op).functional) return write_arguments(n);
     ValueId first = add_as(n.op, values_of(std::move(n.args)), n.info, n.results);
     for (std::uint32_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], {first.v + i});
@@ -219,7 +228,8 @@ class Functionalizer {
     write(self, made, n.info, is_update);
   }
 
-  /// The functional twin gives the new values of the written arguments, then what the operator makes. See Note [Two forms of a write].
+  /// The functional twin gives the new values of the written arguments, then what the operator makes. See Note [Two
+  /// forms of a write].
   void write_arguments(Node& n) {
     const graph::OpDef& def = graph::op(n.op);
     std::vector<std::vector<graph::ViewStep>> steps = steps_to_written(def, n.args);
@@ -246,7 +256,9 @@ class Functionalizer {
       ValueId& base = storages_[static_cast<std::size_t>(at)].base;
       if (std::none_of(written.begin(), written.end(), [&](const Result& r) { return r.storage == at; })) {
         // Two storages may hold one value by now; what is written is one memory each.
-        if (std::any_of(written.begin(), written.end(), [&](const Result& r) { return r.storage >= 0 && storages_[static_cast<std::size_t>(r.storage)].base == base; }))
+        if (std::any_of(written.begin(), written.end(), [&](const Result& r) {
+              return r.storage >= 0 && storages_[static_cast<std::size_t>(r.storage)].base == base;
+            }))
           base = out_.add(OpId::clone, {base}, n.info);
         add({at, {}}, out_.meta(base));
       }
@@ -279,18 +291,23 @@ class Functionalizer {
     for (std::size_t i = 0; i < def.writes.size(); ++i) {
       const TensorMeta &is = out_.meta(made[i]), &wanted = seen(std::get<ValueId>(n.args[def.writes[i]]));
       bool fits = is.dtype == wanted.dtype && is.device == wanted.device && is.dim() == wanted.dim();
-      for (int d = 0; fits && d < is.dim(); ++d) fits = graph::same(is.size(d), wanted.size(d), n.info.loc, "functional form: equal sizes");
+      for (int d = 0; fits && d < is.dim(); ++d)
+        fits = graph::same(is.size(d), wanted.size(d), n.info.loc, "functional form: equal sizes");
       if (!fits)
-        fail(ErrorCode::ShapeMismatch, def.schema.name.c_str(), n.info.loc, "its functional form '", named.schema.name, "' gives ", is.dtype, " ", graph::sizes_text(is.layout.sizes), " for '",
-             def.schema.args[def.writes[i]].name, "', which is ", wanted.dtype, " ", graph::sizes_text(wanted.layout.sizes));
+        fail(ErrorCode::ShapeMismatch, def.schema.name.c_str(), n.info.loc, "its functional form '", named.schema.name,
+             "' gives ", is.dtype, " ", graph::sizes_text(is.layout.sizes), " for '",
+             def.schema.args[def.writes[i]].name, "', which is ", wanted.dtype, " ",
+             graph::sizes_text(wanted.layout.sizes));
     }
-    for (std::size_t i = 0; i < def.writes.size(); ++i) write(std::get<ValueId>(n.args[def.writes[i]]), made[i], n.info);
+    for (std::size_t i = 0; i < def.writes.size(); ++i)
+      write(std::get<ValueId>(n.args[def.writes[i]]), made[i], n.info);
     for (std::size_t i = 0; i < n.results.size(); ++i) new_storage(n.results[i], made[def.writes.size() + i]);
   }
 
-  /// By argument: the views through which its storage is written, in the second form. Empty: it is read, or written in the first form.
-  /// A storage is written in one form: as a whole beside an empty part of it, in the first.
-  std::vector<std::vector<graph::ViewStep>> steps_to_written(const graph::OpDef& def, const std::vector<NodeArg>& args) {
+  /// By argument: the views through which its storage is written, in the second form. Empty: it is read, or written in
+  /// the first form. A storage is written in one form: as a whole beside an empty part of it, in the first.
+  std::vector<std::vector<graph::ViewStep>> steps_to_written(const graph::OpDef& def,
+                                                             const std::vector<NodeArg>& args) {
     std::vector<std::vector<graph::ViewStep>> steps(args.size());
     if (knobs().writers == "values" || t_first_form || is_sought(def)) return steps;
     std::vector<std::uint32_t> as_values;
@@ -299,17 +316,24 @@ class Functionalizer {
       if (steps[i].empty()) graph::for_each_value(args[i], [&](ValueId v) { as_values.push_back(of_[v.v].storage); });
     }
     for (std::uint32_t i : def.writes)
-      if (auto* v = std::get_if<ValueId>(&args[i]); v && std::find(as_values.begin(), as_values.end(), of_[v->v].storage) != as_values.end()) steps[i].clear();
+      if (auto* v = std::get_if<ValueId>(&args[i]);
+          v && std::find(as_values.begin(), as_values.end(), of_[v->v].storage) != as_values.end())
+        steps[i].clear();
     return steps;
   }
   /// Does a registered pattern seek its twin?
   static bool is_sought(const graph::OpDef& def) {
     const std::shared_ptr<const Registered> all = registered();
     if (!all) return false;
-    auto has = [&](const PatternGraphs& p) { return std::any_of(p.pattern.nodes.begin(), p.pattern.nodes.end(), [&](const Node& n) { return n.op == *def.functional; }); };
-    return std::any_of(all->patterns.begin(), all->patterns.end(), [&](const auto& p) { return std::any_of(p->graphs.begin(), p->graphs.end(), has); });
+    auto has = [&](const PatternGraphs& p) {
+      return std::any_of(p.pattern.nodes.begin(), p.pattern.nodes.end(),
+                         [&](const Node& n) { return n.op == *def.functional; });
+    };
+    return std::any_of(all->patterns.begin(), all->patterns.end(),
+                       [&](const auto& p) { return std::any_of(p->graphs.begin(), p->graphs.end(), has); });
   }
-  /// The views that lead from its storage to v, if all of them are possible where the storage's value stands row by row; else none.
+  /// The views that lead from its storage to v, if all of them are possible where the storage's value stands row by
+  /// row; else none.
   std::vector<graph::ViewStep> steps_to(ValueId v) {
     std::vector<graph::ViewStep> steps;
     const Ints& sizes = out_.meta(storage(v).base).layout.sizes;
@@ -326,7 +350,8 @@ class Functionalizer {
         at = seen(view).layout;
       } else if (graph::identical(at, seen(operand(n)).layout)) {
         at = seen(view).layout;
-      } else if (facts.of == ViewOf::JoinedDims && !known_contiguous(at) && !only_splits(seen(operand(n)).layout.sizes, seen(view).layout.sizes)) {
+      } else if (facts.of == ViewOf::JoinedDims && !known_contiguous(at) &&
+                 !only_splits(seen(operand(n)).layout.sizes, seen(view).layout.sizes)) {
         return {};
       } else {
         graph::NodeRuleArgs rest(in_, n.args);
@@ -343,7 +368,8 @@ class Functionalizer {
 
   /// `is_update`: value is the old one but for some elements, which its kernel changes where they stand.
   void write(ValueId v, ValueId value, const NodeInfo& info, bool is_update = false) {
-    if (!graph::identical(out_.meta(value).layout.sizes, seen(v).layout.sizes)) value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
+    if (!graph::identical(out_.meta(value).layout.sizes, seen(v).layout.sizes))
+      value = out_.add(OpId::expand, {value, seen(v).layout.sizes}, info);
     const std::vector<ValueId> views = chain(v);
     const ValueId base = names_places(views) || is_part_of_another_shape(v, views, is_update)
                              ? put_in_places(v, value, info)
@@ -356,12 +382,14 @@ class Functionalizer {
     set(v, views.empty() ? base : value);
   }
 
-  /// A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the storage.
+  /// A view that as_strided made, or part of an expanded one, has no inverse but the places of its elements in the
+  /// storage.
   bool names_places(const std::vector<ValueId>& views) const {
     return std::any_of(views.begin(), views.end(), [&](ValueId v) {
       const Node& n = *view_of(v);
       const PutBack back = graph::view_facts_of(n.op).back;
-      return back == PutBack::Places || (back == PutBack::Repeats && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes));
+      return back == PutBack::Places ||
+             (back == PutBack::Repeats && numel(seen(v).layout.sizes) != numel(seen(operand(n)).layout.sizes));
     });
   }
   /// A part of what is seen in another shape or order: the inverses would make all of the storage anew, in that order
@@ -406,22 +434,22 @@ class Functionalizer {
   ValueId put_back(const Node& n, ValueId now, const NodeInfo& info) {
     const graph::ViewFacts& facts = graph::view_facts_of(n.op);
     switch (facts.back) {
-      case PutBack::Same:
-        return now;
+      case PutBack::Same: return now;
       case PutBack::Reshape:
-      case PutBack::Repeats:
-        return out_.add(OpId::view, {contiguous(now, info), seen(operand(n)).layout.sizes}, info);
+      case PutBack::Repeats: return out_.add(OpId::view, {contiguous(now, info), seen(operand(n)).layout.sizes}, info);
       case PutBack::Permute: {
         const Ints& dims = std::get<Ints>(n.args[1]);
         Ints inverse(dims.size(), 0);
         for (std::size_t d = 0; d < dims.size(); ++d) {
           std::int64_t to = dims[d].value(info.loc);
-          inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] = static_cast<std::int64_t>(d);
+          inverse[static_cast<std::size_t>(to < 0 ? to + static_cast<std::int64_t>(dims.size()) : to)] =
+              static_cast<std::int64_t>(d);
         }
         return out_.add(OpId::permute, {now, inverse}, info);
       }
       case PutBack::Scatter: {
-        // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once more.
+        // What the view cut out is as large as what it cut from says: the rule would ask the trace's questions once
+        // more.
         const ValueId whole = value(operand(n));
         std::vector<NodeArg> args{whole, now};
         args.insert(args.end(), n.args.begin() + 1, n.args.end());
@@ -504,7 +532,8 @@ class Functionalizer {
     }
   }
 
-  /// What the caller gets. A storage that several tensors show, of which the caller has the handles, is one output, of which all are views.
+  /// What the caller gets. A storage that several tensors show, of which the caller has the handles, is one output, of
+  /// which all are views.
   void results() {
     handles_.resize(in_.inputs.size());
     std::vector<std::uint32_t> shown(storages_.size(), 0);
@@ -522,8 +551,8 @@ class Functionalizer {
       const ValueId v = traced.value;
       OutputSpec o;
       if (storage(v).input < 0 && shown[of_[v.v].storage] == 1 && (!view_of(v) || is_as_made(exact_layout(v)))) {
-        // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a contiguous tensor is
-        // a transposed value.
+        // A lone view of an intermediate needs no storage that others share. Written through a transposed view, a
+        // contiguous tensor is a transposed value.
         o.value = contiguous(value(v), {});
         o.is_view = view_of(v) != nullptr;
       } else {
@@ -572,21 +601,24 @@ class Functionalizer {
 
   Graph in_;
   std::span<const TracedInput> facts_;
-  std::vector<State> of_;                                   ///< by traced value
-  std::vector<Storage> storages_;                           ///< those of inputs first
-  bool part_is_copied_ = false;                             ///< by the write at hand: it is copy_
-  std::vector<std::pair<ValueId, ValueId>> written_;        ///< what the write at hand makes of the views that it goes through
-  std::unordered_map<std::uint32_t, std::uint32_t> origins_;  ///< inputs by the value that their handles have before the call
+  std::vector<State> of_;          ///< by traced value
+  std::vector<Storage> storages_;  ///< those of inputs first
+  bool part_is_copied_ = false;    ///< by the write at hand: it is copy_
+  /// what the write at hand makes of the views that it goes through
+  std::vector<std::pair<ValueId, ValueId>> written_;
+  /// inputs by the value that their handles have before the call
+  std::unordered_map<std::uint32_t, std::uint32_t> origins_;
   struct Handle {
     ValueId value;
     bool grows = false;
   };
-  std::vector<Handle> handles_;                             ///< by input: what its handle is at the end, if another view
+  /// by input: what its handle is at the end, if another view
+  std::vector<Handle> handles_;
   std::unordered_map<std::uint32_t, std::uint32_t>
       handles_after_;  ///< inputs by the value that their handles have after the call
   std::unordered_map<std::uint32_t, std::vector<ValueId>>
-      detached_;  ///< by storage: what detach() gave that results are views of
-  std::vector<std::int32_t> storage_outputs_;               ///< by storage
+      detached_;                               ///< by storage: what detach() gave that results are views of
+  std::vector<std::int32_t> storage_outputs_;  ///< by storage
   Functionalized made_;
   Graph& out_;
 };
@@ -599,7 +631,9 @@ FirstFormScope::~FirstFormScope() { t_first_form = before_; }
 Functionalized functionalize(Graph traced, std::span<const TracedInput> inputs) {
   REPRISE_CHECK(traced.form == graph::Form::Traced && inputs.size() == traced.inputs.size());
   if (knobs().verify >= 1) graph::verify(traced, "trace");
-  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) { return n.inplace || is_view(n) || graph::is_scatter_in_storage(n.op) || graph::op(n.op).functional.has_value(); });
+  const bool only_values = std::none_of(traced.nodes.begin(), traced.nodes.end(), [](const Node& n) {
+    return n.inplace || is_view(n) || graph::is_scatter_in_storage(n.op) || graph::op(n.op).functional.has_value();
+  });
   std::vector<bool> taken(traced.values.size());
   auto is_first = [&](ValueId v) { return taken[v.v] ? false : taken[v.v] = true; };
   const bool own_results = std::all_of(traced.outputs.begin(), traced.outputs.end(), [&](const OutputSpec& o) {

@@ -44,16 +44,20 @@ class Inliner {
       std::vector<ValueId> inside(region.values.size());
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const ValueId v = to[operands[i].v], in = region.inputs[i].value;
-        inside[in.v] = same_strides(out_.meta(v).layout, region.meta(in).layout) ? v : out_.add(OpId::clone, {v}, n.info);
+        inside[in.v] =
+            same_strides(out_.meta(v).layout, region.meta(in).layout) ? v : out_.add(OpId::clone, {v}, n.info);
       }
       for (const Node& inner : region.nodes) node(region, inner, inside);
       std::vector<ValueId> made;
       for (const graph::OutputSpec& o : region.outputs) made.push_back(inside[o.value.v]);
       return made;
     };
-    const std::vector<ValueId> yes = inlined(*std::get<graph::Region>(n.args[1])), no = inlined(*std::get<graph::Region>(n.args[2]));
+    const std::vector<ValueId> yes = inlined(*std::get<graph::Region>(n.args[1])),
+                               no = inlined(*std::get<graph::Region>(n.args[2]));
     for (std::size_t i = 0; i < n.results.size(); ++i) {
-      if (is_storage_only(out_.meta(yes[i]).dtype)) bail(Bail::branch_may_fail, graph::op(n.op).schema.name.c_str(), n.info.loc, "a branch gives ", dtype_name(out_.meta(yes[i]).dtype), ", of which a device chooses no elements");
+      if (is_storage_only(out_.meta(yes[i]).dtype))
+        bail(Bail::branch_may_fail, graph::op(n.op).schema.name.c_str(), n.info.loc, "a branch gives ",
+             dtype_name(out_.meta(yes[i]).dtype), ", of which a device chooses no elements");
       to[n.results[i].v] = out_.add(OpId::where, {pred, yes[i], no[i]}, n.info);
       if (i < n.tied.size() && n.tied[i]) out_.nodes.back().tied = {to[n.tied[i].v]};
     }

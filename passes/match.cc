@@ -16,8 +16,8 @@ using graph::OpId;
 using graph::ValueId;
 
 struct SearchedGraph::Uses {
-  std::unordered_map<OpId, std::vector<std::uint32_t>> by_op;    ///< nodes, ascending
-  std::vector<std::vector<std::uint32_t>> users;                 ///< by value: nodes, ascending
+  std::unordered_map<OpId, std::vector<std::uint32_t>> by_op;  ///< nodes, ascending
+  std::vector<std::vector<std::uint32_t>> users;               ///< by value: nodes, ascending
   std::vector<bool> is_output;
 
   explicit Uses(const Graph& g) : users(g.values.size()), is_output(g.values.size()) {
@@ -35,7 +35,8 @@ struct SearchedGraph::Uses {
 PatternGraphs::PatternGraphs(Graph p, Graph r) : pattern(std::move(p)), replacement(std::move(r)) {
   for (const Graph* of : {&pattern, &replacement})
     for (const guards::Guard& guard : of->env->guards())
-      if (const guards::Expr* e = of->env->simplify(guard.condition); !(e->is_const() && e->value())) conditions.push_back(e);
+      if (const guards::Expr* e = of->env->simplify(guard.condition); !(e->is_const() && e->value()))
+        conditions.push_back(e);
 }
 
 SearchedGraph::SearchedGraph(const Graph& g) : g_(g), uses_(std::make_unique<const Uses>(g)) {}
@@ -72,25 +73,32 @@ bool is_device(const graph::OpDef& o, std::size_t arg) { return o.schema.args[ar
 
 /// What has been found so far of one match. Copied where there are several ways to go on.
 struct State {
-  std::vector<ValueId> value;                    // by value of the pattern
-  std::vector<std::int32_t> node;                // by node of the pattern; -1
+  std::vector<ValueId> value;      // by value of the pattern
+  std::vector<std::int32_t> node;  // by node of the pattern; -1
   std::size_t nodes = 0;
   guards::Substitution symbols;
-  std::vector<std::pair<Int, Int>> later;        // the pattern's and the graph's, to be compared when all symbols are bound
+  // the pattern's and the graph's, to be compared when all symbols are bound
+  std::vector<std::pair<Int, Int>> later;
   std::vector<std::pair<ValueId, ValueId>> goals;
 };
 
 class Search {
  public:
-  Search(const Graph& g, const PatternGraphs& p, const Uses& uses, const PatternCondition& may_match, std::vector<bool>& taken,
-         const std::unordered_map<std::uint32_t, std::uint32_t>& moved, NearMatch* nearest)
-      : g_(g), graphs_(p), p_(p.pattern), uses_(uses), may_match_(may_match), taken_(taken), moved_(moved), nearest_(nearest), is_result_(p_.values.size()) {
+  Search(const Graph& g, const PatternGraphs& p, const Uses& uses, const PatternCondition& may_match,
+         std::vector<bool>& taken, const std::unordered_map<std::uint32_t, std::uint32_t>& moved, NearMatch* nearest)
+      : g_(g), graphs_(p), p_(p.pattern), uses_(uses), may_match_(may_match), taken_(taken), moved_(moved),
+        nearest_(nearest), is_result_(p_.values.size()) {
     for (const graph::OutputSpec& o : p_.outputs) is_result_[o.value.v] = true;
   }
 
   /// With the pattern's last node at this one of the graph.
   std::optional<Match> at(std::uint32_t node) {
-    State s{std::vector<ValueId>(p_.values.size()), std::vector<std::int32_t>(p_.nodes.size(), -1), 0, guards::Substitution(*p_.env, *g_.env), {}, {}};
+    State s{std::vector<ValueId>(p_.values.size()),
+            std::vector<std::int32_t>(p_.nodes.size(), -1),
+            0,
+            guards::Substitution(*p_.env, *g_.env),
+            {},
+            {}};
     steps_ = 0;
     found_.reset();
     if (bind_node(s, p_.nodes.size() - 1, node)) solve(std::move(s));
@@ -117,7 +125,8 @@ class Search {
 
   // ---- numbers
   bool bind(State& s, Int pattern, Int is) {
-    if (pattern.is_symbolic() && pattern.expr()->kind() == guards::ExprKind::Symbol && !s.symbols.is_bound(pattern.expr()->symbol())) {
+    if (pattern.is_symbolic() && pattern.expr()->kind() == guards::ExprKind::Symbol &&
+        !s.symbols.is_bound(pattern.expr()->symbol())) {
       const guards::Symbol& symbol = p_.env->symbols()[pattern.expr()->symbol()];
       if (symbol.lo != symbol.hi) {
         s.symbols.bind(pattern.expr()->symbol(), is);
@@ -146,7 +155,8 @@ class Search {
   bool same_attribute(State& s, const NodeArg& a, const NodeArg& b, bool floats) {
     const Scalar *x = std::get_if<Scalar>(&a), *y = std::get_if<Scalar>(&b);
     const Int *i = std::get_if<Int>(&a), *j = std::get_if<Int>(&b);
-    if ((x || i) && (y || j)) return x || y ? bind(s, x ? *x : Scalar(*i), y ? *y : Scalar(*j), floats) : bind(s, *i, *j);
+    if ((x || i) && (y || j))
+      return x || y ? bind(s, x ? *x : Scalar(*i), y ? *y : Scalar(*j), floats) : bind(s, *i, *j);
     if (auto* l = std::get_if<Ints>(&a)) return std::holds_alternative<Ints>(b) && bind(s, *l, std::get<Ints>(b));
     if (a.index() != b.index()) return false;
     if (auto* t = std::get_if<bool>(&a)) return *t == std::get<bool>(b);
@@ -167,7 +177,8 @@ class Search {
     if (x.empty() && y.empty()) {
       if (is_device(graph::op(p.op), pi)) return true;  // a pattern is of any device
       const bool floats = !n.results.empty() && is_floating(g_.meta(n.results[0]).dtype);
-      return same_attribute(s, a, b, floats) || miss(s, &n, "its argument " + graph::op(n.op).schema.args[ni].name + " is another one");
+      return same_attribute(s, a, b, floats) ||
+             miss(s, &n, "its argument " + graph::op(n.op).schema.args[ni].name + " is another one");
     }
     if (a.index() != b.index() || x.size() != y.size()) return miss(s, &n, "its operands are others");
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -186,7 +197,9 @@ class Search {
   bool bind_input(State& s, ValueId pv, ValueId v) {
     const TensorMeta &want = p_.meta(pv), &is = g_.meta(v);
     if (want.dtype != is.dtype || want.dim() != is.dim() || !bind(s, want.layout.sizes, is.layout.sizes)) {
-      return miss(s, maker(v), "where '" + p_.values[pv.v].name + "' is wanted stands " + std::string(dtype_name(is.dtype)) + " of " + std::to_string(is.dim()) + " dimensions");
+      return miss(s, maker(v),
+                  "where '" + p_.values[pv.v].name + "' is wanted stands " + std::string(dtype_name(is.dtype)) +
+                      " of " + std::to_string(is.dim()) + " dimensions");
     }
     s.value[pv.v] = v;
     return true;
@@ -198,9 +211,13 @@ class Search {
     if (taken_[gn]) return miss(s, &n, "is part of another match");
     if (std::find(s.node.begin(), s.node.end(), static_cast<std::int32_t>(gn)) != s.node.end()) return false;
     for (std::size_t i = 0; i < p.results.size(); ++i) {
-      if (g_.meta(n.results[i]).dtype != p_.meta(p.results[i]).dtype || g_.meta(n.results[i]).dim() != p_.meta(p.results[i]).dim())
-        return miss(s, &n, "gives " + std::string(dtype_name(g_.meta(n.results[i]).dtype)) + " of " + std::to_string(g_.meta(n.results[i]).dim()) + " dimensions, not " +
-                              std::string(dtype_name(p_.meta(p.results[i]).dtype)) + " of " + std::to_string(p_.meta(p.results[i]).dim()));
+      if (g_.meta(n.results[i]).dtype != p_.meta(p.results[i]).dtype ||
+          g_.meta(n.results[i]).dim() != p_.meta(p.results[i]).dim())
+        return miss(s, &n,
+                    "gives " + std::string(dtype_name(g_.meta(n.results[i]).dtype)) + " of " +
+                        std::to_string(g_.meta(n.results[i]).dim()) + " dimensions, not " +
+                        std::string(dtype_name(p_.meta(p.results[i]).dtype)) + " of " +
+                        std::to_string(p_.meta(p.results[i]).dim()));
       s.value[p.results[i].v] = n.results[i];
     }
     s.node[pn] = static_cast<std::int32_t>(gn);
@@ -233,10 +250,15 @@ class Search {
         continue;
       }
       const Node& p = p_.nodes[static_cast<std::size_t>(pn)];
-      if (gn < 0) return miss(s, nullptr, "input '" + g_.values[v.v].name + "' stands where " + std::string(graph::op(p.op).name()) + " is wanted");
+      if (gn < 0)
+        return miss(
+            s, nullptr,
+            "input '" + g_.values[v.v].name + "' stands where " + std::string(graph::op(p.op).name()) + " is wanted");
       const Node& n = g_.nodes[static_cast<std::size_t>(gn)];
       if (n.op != p.op) return miss(s, &n, "stands where " + std::string(graph::op(p.op).name()) + " is wanted");
-      if (g_.values[v.v].result != p_.values[pv.v].result || s.node[static_cast<std::size_t>(pn)] >= 0 || !bind_node(s, static_cast<std::size_t>(pn), static_cast<std::uint32_t>(gn))) return false;
+      if (g_.values[v.v].result != p_.values[pv.v].result || s.node[static_cast<std::size_t>(pn)] >= 0 ||
+          !bind_node(s, static_cast<std::size_t>(pn), static_cast<std::uint32_t>(gn)))
+        return false;
     }
     return s.nodes == p_.nodes.size() ? complete(s) : go_up(s);
   }
@@ -263,10 +285,12 @@ class Search {
   bool complete(State& s) {
     for (auto [pattern, is] : s.later) {
       std::optional<Int> want = s.symbols.of(pattern);
-      if (!want || !known_equal(*want, is)) return miss(s, nullptr, "a number is not known to be the one that is wanted");
+      if (!want || !known_equal(*want, is))
+        return miss(s, nullptr, "a number is not known to be the one that is wanted");
     }
     for (const guards::Expr* condition : graphs_.conditions)
-      if (!s.symbols.known(condition)) return miss(s, nullptr, "it is not known that " + guards::to_string(condition) + " of the pattern holds here");
+      if (!s.symbols.known(condition))
+        return miss(s, nullptr, "it is not known that " + guards::to_string(condition) + " of the pattern holds here");
     Match m{&graphs_, {}, s.value, s.symbols, {}, 0};
     for (std::int32_t n : s.node) m.nodes.push_back(static_cast<std::uint32_t>(n));
     std::sort(m.nodes.begin(), m.nodes.end());
@@ -294,27 +318,35 @@ class Search {
       if (!v) continue;
       const std::int32_t made = g_.values[v.v].node;
       if (made < 0) continue;
-      if (within(static_cast<std::uint32_t>(made))) return miss(s, maker(v), "is an operand of the pattern and a part of it");
+      if (within(static_cast<std::uint32_t>(made)))
+        return miss(s, maker(v), "is an operand of the pattern and a part of it");
       // Of what another match makes: there where that stands.
       first = std::max(first, position(static_cast<std::uint32_t>(made)) + 1);
     }
     const auto at = std::lower_bound(m.nodes.begin(), m.nodes.end(), first);
-    if (at == m.nodes.end()) return miss(s, &g_.nodes[m.nodes.back()], "is needed before an operand of the pattern is there");
+    if (at == m.nodes.end())
+      return miss(s, &g_.nodes[m.nodes.back()], "is needed before an operand of the pattern is there");
     m.at = *at;
     for (std::size_t v = 0; v < p_.values.size(); ++v) {
       if (p_.values[v].node < 0) continue;
       for (std::uint32_t user : uses_.users[s.value[v].v]) {
         if (within(user)) continue;
-        if (!is_result_[v]) return miss(s, maker(s.value[v]), "its result is read by " + std::string(graph::op(g_.nodes[user].op).name()) + ", too, which is no part of the pattern");
-        if (position(user) <= m.at) return miss(s, &g_.nodes[user], "reads a result before an operand of the pattern is there");
+        if (!is_result_[v])
+          return miss(s, maker(s.value[v]),
+                      "its result is read by " + std::string(graph::op(g_.nodes[user].op).name()) +
+                          ", too, which is no part of the pattern");
+        if (position(user) <= m.at)
+          return miss(s, &g_.nodes[user], "reads a result before an operand of the pattern is there");
       }
-      if (!is_result_[v] && uses_.is_output[s.value[v].v]) return miss(s, maker(s.value[v]), "its result is returned, and the pattern's is not");
+      if (!is_result_[v] && uses_.is_output[s.value[v].v])
+        return miss(s, maker(s.value[v]), "its result is returned, and the pattern's is not");
     }
     // What may raise or has an order of its own stays where it is: only among the nodes of the match may one be.
     for (std::uint32_t n = m.nodes.front(); n <= m.nodes.back(); ++n) {
       if (!graph::effects_of(g_.nodes[n]).any() || within(n)) continue;
       for (std::uint32_t of : m.nodes)
-        if (graph::effects_of(g_.nodes[of]).any()) return miss(s, &g_.nodes[n], "has an effect, and stands among parts that have one");
+        if (graph::effects_of(g_.nodes[of]).any())
+          return miss(s, &g_.nodes[n], "has an effect, and stands among parts that have one");
     }
     return true;
   }
@@ -322,7 +354,9 @@ class Search {
   struct Bound final : PatternMatch {
     Bound(const Graph& graph, const Graph& pattern, const Match& match) : g(graph), p(pattern), m(match) {}
     const TensorMeta& meta(std::size_t tensor) const {
-      if (tensor >= p.inputs.size()) fail(ErrorCode::IndexOutOfRange, "match", {}, "the pattern has ", p.inputs.size(), " tensors, not one numbered ", tensor);
+      if (tensor >= p.inputs.size())
+        fail(ErrorCode::IndexOutOfRange, "match", {}, "the pattern has ", p.inputs.size(),
+             " tensors, not one numbered ", tensor);
       const ValueId v = m.values[p.inputs[tensor].value.v];
       return v ? g.meta(v) : p.meta(p.inputs[tensor].value);
     }
@@ -351,7 +385,8 @@ class Search {
   const Uses& uses_;
   const PatternCondition& may_match_;
   std::vector<bool>& taken_;
-  const std::unordered_map<std::uint32_t, std::uint32_t>& moved_;  // nodes of matches: where their replacement will stand
+  // nodes of matches: where their replacement will stand
+  const std::unordered_map<std::uint32_t, std::uint32_t>& moved_;
   NearMatch* nearest_;
   std::vector<bool> is_result_;
   int steps_ = 0;
@@ -361,7 +396,8 @@ class Search {
 /// The replacement, in the new graph.
 class Splice {
  public:
-  Splice(Rewriter& rw, const Match& m, const graph::NodeInfo& info) : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()), info_(info) {}
+  Splice(Rewriter& rw, const Match& m, const graph::NodeInfo& info)
+      : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()), info_(info) {}
 
   void run() {
     const Graph& p = m_.graphs->pattern;
@@ -369,12 +405,14 @@ class Splice {
       if (ValueId v = m_.values[p.inputs[i].value.v]) value_[r_.inputs[i].value.v] = rw_.now(v);
     for (const Node& n : r_.nodes) {
       std::vector<NodeArg> args;
-      for (std::size_t i = 0; i < n.args.size(); ++i) args.push_back(is_device(graph::op(n.op), i) ? NodeArg(m_.device.str()) : argument(n.args[i]));
+      for (std::size_t i = 0; i < n.args.size(); ++i)
+        args.push_back(is_device(graph::op(n.op), i) ? NodeArg(m_.device.str()) : argument(n.args[i]));
       const std::vector<ValueId> made = rw_.emit_as(n, std::move(args), info_);
       for (std::size_t i = 0; i < made.size(); ++i) value_[n.results[i].v] = made[i];
     }
     for (std::size_t i = 0; i < p.outputs.size(); ++i)
-      if (p.values[p.outputs[i].value.v].node >= 0) rw_.stands_for(m_.values[p.outputs[i].value.v], value_[r_.outputs[i].value.v]);
+      if (p.values[p.outputs[i].value.v].node >= 0)
+        rw_.stands_for(m_.values[p.outputs[i].value.v], value_[r_.outputs[i].value.v]);
   }
 
  private:
@@ -410,7 +448,8 @@ class Splice {
 
 }  // namespace
 
-std::vector<Match> find_matches(const SearchedGraph& searched, const PatternGraphs& p, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest) {
+std::vector<Match> find_matches(const SearchedGraph& searched, const PatternGraphs& p,
+                                const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest) {
   std::vector<Match> found;
   std::unordered_map<std::uint32_t, std::uint32_t> moved;
   if (p.pattern.nodes.empty()) return found;

@@ -9,8 +9,8 @@
 
 namespace reprise::passes {
 
-/// A pattern for one choice of dtypes and ranks: two functional graphs with the same inputs and outputs, in the normal form in which
-/// graphs are searched (patterns.h). Their environments' symbols are numbered alike.
+/// A pattern for one choice of dtypes and ranks: two functional graphs with the same inputs and outputs, in the normal
+/// form in which graphs are searched (patterns.h). Their environments' symbols are numbered alike.
 struct PatternGraphs {
   graph::Graph pattern, replacement;
   /// What the traces of the two relied on, beside what stands in their metadata (equal sizes are one expression there).
@@ -22,18 +22,20 @@ struct PatternGraphs {
 /// A place in a graph where a pattern stands.
 struct Match {
   const PatternGraphs* graphs;
-  std::vector<std::uint32_t> nodes;             ///< of the graph, ascending: what is replaced
-  std::vector<graph::ValueId> values;           ///< by value of the pattern: what stands for it; unset where the pattern does not use it
-  guards::Substitution symbols;                 ///< the pattern's symbols in the graph's terms
-  Device device;                                ///< that it computes on
-  std::uint32_t at = 0;                         ///< before this node of `nodes` everything that it reads is there, and nothing has read what it makes
+  std::vector<std::uint32_t> nodes;  ///< of the graph, ascending: what is replaced
+  /// by value of the pattern: what stands for it; unset where the pattern does not use it
+  std::vector<graph::ValueId> values;
+  guards::Substitution symbols;  ///< the pattern's symbols in the graph's terms
+  Device device;                 ///< that it computes on
+  /// before this node of `nodes` everything that it reads is there, and nothing has read what it makes
+  std::uint32_t at = 0;
 };
 
 /// How far a pattern came that was not found, where it came farthest.
 struct NearMatch {
-  std::size_t nodes = 0;                        ///< of the pattern, that were found
+  std::size_t nodes = 0;  ///< of the pattern, that were found
   std::string why;
-  SourceLoc loc;                                ///< of the node that is not as the pattern wants it
+  SourceLoc loc;  ///< of the node that is not as the pattern wants it
 };
 
 /// What all searches of one graph ask of it, found out once. Of a graph that stays as it is meanwhile.
@@ -42,7 +44,7 @@ class SearchedGraph {
   explicit SearchedGraph(const graph::Graph&);
   ~SearchedGraph();
   const graph::Graph& graph() const { return g_; }
-  struct Uses;                                  ///< match.cc
+  struct Uses;  ///< match.cc
   const Uses& uses() const { return *uses_; }
 
  private:
@@ -50,14 +52,15 @@ class SearchedGraph {
   const std::unique_ptr<const Uses> uses_;
 };
 
-/// Searches a functional graph without dead nodes. Matches do not overlap: the first in the order of the program counts, and a
-/// node that was taken (`taken`, by node; matches found are added) is no part of another one.
+/// Searches a functional graph without dead nodes. Matches do not overlap: the first in the order of the program
+/// counts, and a node that was taken (`taken`, by node; matches found are added) is no part of another one.
 ///
-/// A graph matches where its operators and arguments are the pattern's (operands of commutative ones in either order), every size of the
-/// pattern stands for one that is known to be the same wherever it occurs, what the pattern's trace relied on is known of them, no value
-/// within is read elsewhere, and the results can be made where the operands are there and before they are read. Nothing is guarded for it.
-/// `may_match`: asked last; "" lets it count.
-std::vector<Match> find_matches(const SearchedGraph&, const PatternGraphs&, const PatternCondition& may_match, std::vector<bool>& taken, NearMatch* nearest);
+/// A graph matches where its operators and arguments are the pattern's (operands of commutative ones in either order),
+/// every size of the pattern stands for one that is known to be the same wherever it occurs, what the pattern's trace
+/// relied on is known of them, no value within is read elsewhere, and the results can be made where the operands are
+/// there and before they are read. Nothing is guarded for it. `may_match`: asked last; "" lets it count.
+std::vector<Match> find_matches(const SearchedGraph&, const PatternGraphs&, const PatternCondition& may_match,
+                                std::vector<bool>& taken, NearMatch* nearest);
 
 /// Puts the replacements in their places.
 void replace(graph::Graph&, const std::vector<Match>&);

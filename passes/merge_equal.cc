@@ -14,7 +14,9 @@ namespace {
 
 std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x9e3779b97f4a7c15ull + (h >> 29); }
 
-std::size_t hash(Int i) { return i.is_symbolic() ? std::hash<const void*>()(i.expr()) : static_cast<std::size_t>(i.hint()); }
+std::size_t hash(Int i) {
+  return i.is_symbolic() ? std::hash<const void*>()(i.expr()) : static_cast<std::size_t>(i.hint());
+}
 
 std::size_t hash(const NodeArg& a) {
   std::size_t h = a.index();
@@ -36,8 +38,7 @@ std::size_t hash(const NodeArg& a) {
     for (Int i : *l) h = mix(h, hash(i));
     return h;
   }
-  if (auto* s = std::get_if<Scalar>(&a))
-    return mix(h, hash(s->word()));
+  if (auto* s = std::get_if<Scalar>(&a)) return mix(h, hash(s->word()));
   if (auto* b = std::get_if<bool>(&a)) return mix(h, *b);
   if (auto* t = std::get_if<DType>(&a)) return mix(h, static_cast<std::size_t>(*t));
   if (auto* s = std::get_if<std::string>(&a)) return mix(h, std::hash<std::string>()(*s));
@@ -50,7 +51,8 @@ bool equal(const NodeArg& a, const NodeArg& b) {
   if (auto* i = std::get_if<Int>(&a)) return identical(*i, std::get<Int>(b));
   if (auto* l = std::get_if<Ints>(&a)) {
     const Ints& m = std::get<Ints>(b);
-    return l->size() == m.size() && std::equal(l->begin(), l->end(), m.begin(), [](Int x, Int y) { return identical(x, y); });
+    return l->size() == m.size() &&
+           std::equal(l->begin(), l->end(), m.begin(), [](Int x, Int y) { return identical(x, y); });
   }
   // By bits: 0.0 and -0.0 are different programs, and a NaN equals itself.
   if (auto* s = std::get_if<Scalar>(&a)) {
@@ -67,9 +69,11 @@ bool equal(const NodeArg& a, const NodeArg& b) {
   }
   if (auto* w = std::get_if<graph::ViewArg>(&a)) {
     const auto& u = std::get<graph::ViewArg>(b);
-    return w->base == u.base && std::equal(w->steps.begin(), w->steps.end(), u.steps.begin(), u.steps.end(), [](const graph::ViewStep& x, const graph::ViewStep& y) {
-      return x.op == y.op && std::equal(x.args.begin(), x.args.end(), y.args.begin(), y.args.end(), equal);
-    });
+    return w->base == u.base && std::equal(w->steps.begin(), w->steps.end(), u.steps.begin(), u.steps.end(),
+                                           [](const graph::ViewStep& x, const graph::ViewStep& y) {
+                                             return x.op == y.op && std::equal(x.args.begin(), x.args.end(),
+                                                                               y.args.begin(), y.args.end(), equal);
+                                           });
   }
   return true;
 }

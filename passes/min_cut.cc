@@ -29,7 +29,8 @@ bool MinCut::find_levels() {
   level_[n_] = 0;
   for (std::size_t at = 0; at < queue.size(); ++at)
     for (std::uint32_t e : edges_of_[queue[at]])
-      if (const Edge& edge = edges_[e]; edge.left > 0 && level_[edge.to] < 0) level_[edge.to] = level_[queue[at]] + 1, queue.push_back(edge.to);
+      if (const Edge& edge = edges_[e]; edge.left > 0 && level_[edge.to] < 0)
+        level_[edge.to] = level_[queue[at]] + 1, queue.push_back(edge.to);
   return level_[n_ + 1] >= 0;
 }
 
@@ -65,7 +66,8 @@ std::optional<std::vector<bool>> MinCut::solve() {
   budget_ = kLeast + kEach * static_cast<std::int64_t>(n_ + edges_.size());
   while (find_levels()) {
     next_.assign(n_ + 2, 0);
-    while (push_flow() > 0) {}
+    while (push_flow() > 0) {
+    }
     if (!spend(n_ + edges_.size())) return std::nullopt;
   }
   // What reaches the sink yet is on its side.
@@ -76,7 +78,8 @@ std::optional<std::vector<bool>> MinCut::solve() {
     const std::size_t at = todo.back();
     todo.pop_back();
     for (std::uint32_t e : edges_of_[at])
-      if (const std::uint32_t from = edges_[e].to; !one[from] && edges_[e ^ 1].left > 0) one[from] = true, todo.push_back(from);
+      if (const std::uint32_t from = edges_[e].to; !one[from] && edges_[e ^ 1].left > 0)
+        one[from] = true, todo.push_back(from);
   }
   one.resize(n_);
   return one;

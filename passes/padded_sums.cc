@@ -1,4 +1,5 @@
-// Derivatives of slices are parts in tensors of zeros, which are added up: rotated halves, products for query, key and value in one, chunks.
+// Derivatives of slices are parts in tensors of zeros, which are added up: rotated halves, products for query, key and
+// value in one, chunks.
 #include <algorithm>
 
 #include "graph/op_column.h"
@@ -16,10 +17,10 @@ namespace {
 
 enum class Part : std::uint8_t { Sum, Zeros, Padding };
 constinit const graph::OpColumn<Part> kParts("part of a sum of padded parts", {
-    {OpId::add, Part::Sum},
-    {OpId::full, Part::Zeros},
-    {OpId::slice_scatter, Part::Padding},
-});
+                                                                                  {OpId::add, Part::Sum},
+                                                                                  {OpId::full, Part::Zeros},
+                                                                                  {OpId::slice_scatter, Part::Padding},
+                                                                              });
 bool is(const Node& node, Part part) {
   const Part* p = kParts.find(node.op);
   return p && *p == part;
@@ -56,16 +57,19 @@ class Sum {
     const Int size = rw_.meta(first).layout.sizes[static_cast<std::size_t>(a->dim)];
     std::vector<Padded::Piece> all = a->parts;
     all.insert(all.end(), b->parts.begin(), b->parts.end());
-    if (std::optional<std::vector<ValueId>> whole = in_order(all, size)) return {{rw_.emit(OpId::cat, {*std::move(whole), Int(a->dim)})}};
+    if (std::optional<std::vector<ValueId>> whole = in_order(all, size))
+      return {{rw_.emit(OpId::cat, {*std::move(whole), Int(a->dim)})}};
     ValueId sum = first;
-    for (const auto& p : b->parts) sum = rw_.emit(OpId::slice_scatter, {sum, p.value, Int(a->dim), p.begin, p.end, Int(1)});
+    for (const auto& p : b->parts)
+      sum = rw_.emit(OpId::slice_scatter, {sum, p.value, Int(a->dim), p.begin, p.end, Int(1)});
     return {{sum}};
   }
 
  private:
   bool same_sizes(ValueId x, ValueId y) {
     const Ints &a = rw_.meta(x).layout.sizes, &b = rw_.meta(y).layout.sizes;
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const Int& m, const Int& n) { return identical(m, n); });
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [](const Int& m, const Int& n) { return identical(m, n); });
   }
 
   /// Scatters into one another, the first into zeros.
@@ -75,12 +79,15 @@ class Sum {
       if (is(*node, Part::Zeros)) {
         const Scalar* value = std::get_if<Scalar>(&node->args[1]);
         all.zeros = v;
-        return !all.parts.empty() && value && !value->is_symbolic() && value->to_double() == 0 ? std::optional(all) : std::nullopt;
+        return !all.parts.empty() && value && !value->is_symbolic() && value->to_double() == 0 ? std::optional(all)
+                                                                                               : std::nullopt;
       }
       if (!is(*node, Part::Padding)) return std::nullopt;
       const ValueId part = std::get<ValueId>(node->args[1]);
-      const Int *dim = std::get_if<Int>(&node->args[2]), *begin = std::get_if<Int>(&node->args[3]), *step = std::get_if<Int>(&node->args[5]);
-      if (!dim || !begin || !step || dim->is_symbolic() || !identical(*step, 1) || !known_at_most(0, *begin)) return std::nullopt;
+      const Int *dim = std::get_if<Int>(&node->args[2]), *begin = std::get_if<Int>(&node->args[3]),
+                *step = std::get_if<Int>(&node->args[5]);
+      if (!dim || !begin || !step || dim->is_symbolic() || !identical(*step, 1) || !known_at_most(0, *begin))
+        return std::nullopt;
       const int d = wrap_dim(dim->hint(), rw_.meta(v).dim(), "slice_scatter", node->info.loc);
       if ((!all.parts.empty() && d != all.dim) || rw_.meta(part).dtype != rw_.meta(v).dtype) return std::nullopt;
       // Where the part ends its size says; that it is all there, too.
@@ -100,7 +107,9 @@ class Sum {
     std::vector<ValueId> found;
     Int at = 0;
     for (std::size_t n = 0; n < parts.size(); ++n) {
-      const auto next = std::find_if(parts.begin(), parts.end(), [&](const Padded::Piece& p) { return identical(p.begin, at) && std::find(found.begin(), found.end(), p.value) == found.end(); });
+      const auto next = std::find_if(parts.begin(), parts.end(), [&](const Padded::Piece& p) {
+        return identical(p.begin, at) && std::find(found.begin(), found.end(), p.value) == found.end();
+      });
       if (next == parts.end()) return std::nullopt;
       found.push_back(next->value), at = next->end;
     }

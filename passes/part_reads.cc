@@ -20,14 +20,16 @@ using graph::ValueId;
 
 namespace {
 
-/// A value that the program writes in place is followed by another, of the same memory if nobody reads the old one later. Who reads a part
-/// of it later: where the writes between are known to be beside that part, it is the same part of the newest value; otherwise
-/// a copy of the part is kept, which is in proportion to what is read, where a copy of the whole would be made.
+/// A value that the program writes in place is followed by another, of the same memory if nobody reads the old one
+/// later. Who reads a part of it later: where the writes between are known to be beside that part, it is the same part
+/// of the newest value; otherwise a copy of the part is kept, which is in proportion to what is read, where a copy of
+/// the whole would be made.
 ///
 /// Of the time: a read costs at most kMostWrites looks at writes, each with a search of at most kMostSearched nodes.
 class PartReads {
  public:
-  explicit PartReads(Graph& g) : g_(g), next_(g.values.size(), -1), searched_(g.nodes.size(), -1), given_(g.nodes.size()) {}
+  explicit PartReads(Graph& g)
+      : g_(g), next_(g.values.size(), -1), searched_(g.nodes.size(), -1), given_(g.nodes.size()) {}
 
   bool run() {
     const std::size_t nodes = g_.nodes.size();
@@ -69,7 +71,9 @@ class PartReads {
         if (node.keeps_self && root(base) == base && next_[base.v] < 0) next_[base.v] = n;
       return;
     }
-    const ValueId* self = node.keeps_self && node.results.size() == 1 && !node.args.empty() && !graph::is_copy(node.op) ? std::get_if<ValueId>(&node.args[0]) : nullptr;
+    const ValueId* self = node.keeps_self && node.results.size() == 1 && !node.args.empty() && !graph::is_copy(node.op)
+                              ? std::get_if<ValueId>(&node.args[0])
+                              : nullptr;
     if (self && !is_view(node) && root(*self) == *self && next_[self->v] < 0) next_[self->v] = n;
   }
 
@@ -107,16 +111,20 @@ class PartReads {
     for (std::int32_t w = next_[of.v]; w >= 0 && w <= n; w = next_[newest.v]) {
       const Node& write = g_.nodes[static_cast<std::size_t>(w)];
       const bool twin = graph::op(write.op).twin_of.has_value();
-      if (w == n ? a == 0 || twin : !comes_after(n, w)) break;  // what a twin reads of what it writes is lowering's business
+      // what a twin reads of what it writes is lowering's business
+      if (w == n ? a == 0 || twin : !comes_after(n, w)) break;
       const std::vector<Layout> written = ++looked > kMostWrites ? std::vector<Layout>{} : parts_written(write, newest);
       if (!written.empty() && !seen && (any_strides(g_, v) || stands_by_rows(of))) seen = graph::part_seen(g_, v);
-      if (!seen || written.empty() || !std::all_of(written.begin(), written.end(), [&](const Layout& part) { return graph::known_disjoint(seen->at, part); }))
+      if (!seen || written.empty() || !std::all_of(written.begin(), written.end(), [&](const Layout& part) {
+            return graph::known_disjoint(seen->at, part);
+          }))
         return is_small(v, of) ? kept(n, v) : v;
       if (w == n) break;
       newest = twin ? new_value(write, newest) : write.results[0];
     }
     if (newest == of) return v;
-    if (!any_strides(g_, v) && !graph::identical(g_.meta(of).layout, g_.meta(newest).layout)) return is_small(v, of) ? kept(n, v) : v;
+    if (!any_strides(g_, v) && !graph::identical(g_.meta(of).layout, g_.meta(newest).layout))
+      return is_small(v, of) ? kept(n, v) : v;
     return seen_on(n, v, newest);
   }
 
@@ -125,7 +133,9 @@ class PartReads {
     return graph::identical(at, {at.sizes, contiguous_strides(at.sizes), 0});
   }
   /// Is a copy of it less than one of the whole?
-  bool is_small(ValueId part, ValueId whole) const { return numel(g_.meta(part).layout.sizes).hint() < numel(g_.meta(whole).layout.sizes).hint(); }
+  bool is_small(ValueId part, ValueId whole) const {
+    return numel(g_.meta(part).layout.sizes).hint() < numel(g_.meta(whole).layout.sizes).hint();
+  }
 
   /// Does n need what w makes? (Also where that would take long to find out.)
   bool comes_after(std::int32_t n, std::int32_t w) {
@@ -138,7 +148,9 @@ class PartReads {
       if (at == w) return true;
       graph::for_each_value(g_.nodes[static_cast<std::size_t>(at)], [&](ValueId v) {
         const std::int32_t maker = g_.values[v.v].node;
-        if (maker < w || (static_cast<std::size_t>(maker) < searched_.size() && std::exchange(searched_[static_cast<std::size_t>(maker)], question) == question)) return;
+        if (maker < w || (static_cast<std::size_t>(maker) < searched_.size() &&
+                          std::exchange(searched_[static_cast<std::size_t>(maker)], question) == question))
+          return;
         open.push_back(maker);
       });
     }
@@ -182,10 +194,10 @@ class PartReads {
   }
 
   Graph& g_;
-  std::vector<std::int32_t> next_;                 ///< by value: the node that writes it in place, or -1
-  std::vector<std::int32_t> searched_;             ///< by node: the question it was last part of
-  std::vector<std::vector<std::int32_t>> given_;   ///< by node: what is added before it
-  std::unordered_map<std::uint32_t, ValueId> kept_; ///< by value: its copy
+  std::vector<std::int32_t> next_;                   ///< by value: the node that writes it in place, or -1
+  std::vector<std::int32_t> searched_;               ///< by node: the question it was last part of
+  std::vector<std::vector<std::int32_t>> given_;     ///< by node: what is added before it
+  std::unordered_map<std::uint32_t, ValueId> kept_;  ///< by value: its copy
   std::int32_t question_ = -1;
 };
 

@@ -29,7 +29,8 @@ std::int64_t bytes_at_hints(const TensorMeta& m) {
 
 class Cutter {
  public:
-  Cutter(Graph& g, const Marks& marks, const CutRules& rules) : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {}
+  Cutter(Graph& g, const Marks& marks, const CutRules& rules)
+      : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {}
 
   Partition run() {
     find_backward();
@@ -41,7 +42,9 @@ class Cutter {
 
  private:
   bool is_mark(const Node& n) const { return n.op == marks_.tangent || n.op == marks_.gradient; }
-  const Node* maker(ValueId v) const { return g_.values[v.v].node >= 0 ? &g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)] : nullptr; }
+  const Node* maker(ValueId v) const {
+    return g_.values[v.v].node >= 0 ? &g_.nodes[static_cast<std::size_t>(g_.values[v.v].node)] : nullptr;
+  }
 
   // What depends on a tangent, and what that reads of the rest.
   void find_backward() {
@@ -55,7 +58,8 @@ class Cutter {
       for (ValueId r : n.results) backward_[r.v] = true;
     }
     for (const graph::OutputSpec& o : g_.outputs)
-      if (o.value && backward_[o.value.v]) bail(Bail::tape_from_outside, "compile", {}, "a result of the function depends on a gradient of its own");
+      if (o.value && backward_[o.value.v])
+        bail(Bail::tape_from_outside, "compile", {}, "a result of the function depends on a gradient of its own");
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
       const Node& n = g_.nodes[i];
       if (n.op == marks_.gradient) {
@@ -69,13 +73,15 @@ class Cutter {
 
   static constexpr std::int64_t kNever = std::int64_t{1} << 50, kInCaches = 128 << 10;
 
-  // A part of the bytes that are written, or (reductions) read. A step of a loop that runs anyway touches no memory of its own.
+  // A part of the bytes that are written, or (reductions) read. A step of a loop that runs anyway touches no memory of
+  // its own.
   std::int64_t cost_again(const Node& n, std::int64_t bytes) const {
     switch (graph::op(n.op).cls) {
       case OpClass::View: return 0;
       case OpClass::Creation: return 1;
       // What is costly pays where the saved value would have to come from memory.
-      case OpClass::Pointwise: return 1 + (rules_.is_costly(n.op) ? bytes / 8 + std::min(bytes, kInCaches) : bytes / 32);
+      case OpClass::Pointwise:
+        return 1 + (rules_.is_costly(n.op) ? bytes / 8 + std::min(bytes, kInCaches) : bytes / 32);
       case OpClass::Gather:
       case OpClass::Join:
       case OpClass::Random: return 1 + bytes / 4;
@@ -122,7 +128,8 @@ class Cutter {
       if (n && graph::op(n->op).cls == OpClass::View) save = kNever / 2;
       if (!n) save = 1;  // its caller has it
       const Keep keep = n ? rules_.keep(*n) : Keep::AsItCosts;
-      if (keep == Keep::MustSave || keep == Keep::PreferSave) again = keep == Keep::MustSave ? kNever : std::max(again, bytes * 2);
+      if (keep == Keep::MustSave || keep == Keep::PreferSave)
+        again = keep == Keep::MustSave ? kNever : std::max(again, bytes * 2);
       if (keep == Keep::MustRecompute && again < kNever) save = kNever / 2;
       if (keep == Keep::PreferRecompute && again < kNever) again = std::min<std::int64_t>(again, 1);
       const std::int64_t saved[2][2] = {{0, save}, {0, 0}};
@@ -232,6 +239,8 @@ class Cutter {
 
 }  // namespace
 
-Partition partition(Graph& joint, const Marks& marks, const CutRules& rules) { return Cutter(joint, marks, rules).run(); }
+Partition partition(Graph& joint, const Marks& marks, const CutRules& rules) {
+  return Cutter(joint, marks, rules).run();
+}
 
 }  // namespace reprise::passes

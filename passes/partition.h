@@ -8,15 +8,20 @@
 namespace reprise::passes {
 
 // Note [Joint graphs]
-// Of a differentiable call one graph is traced: what the function does, and behind it the derivative of its results (runtime/trace/joint.h). Two operators mark the seam:
-// `tangent(like, i)` stands for the gradient that comes in for the i-th differentiable result, `gradient(value, i)` says what goes out for the i-th input. What depends on
-// a tangent is the backward; of the rest, what the backward reads is either *saved*, a further result of the forward, or computed again.
+// Of a differentiable call one graph is traced: what the function does, and behind it the derivative of its results
+// (runtime/trace/joint.h). Two operators mark the seam: `tangent(like, i)` stands for the gradient that comes in for
+// the i-th differentiable result, `gradient(value, i)` says what goes out for the i-th input. What depends on a tangent
+// is the backward; of the rest, what the backward reads is either *saved*, a further result of the forward, or computed
+// again.
 //
-// Which, a minimum cut says (passes/min_cut.h), as in T. Chen et al. (2016) by choice and in the min-cut partitioner of PyTorch's functorch by flow: each value has two variables, is it
-// computed in backward, and is it there in backward; one that is there and not computed there is saved, and costs its bytes at the traced sizes. To compute it again
-// costs a part of them: little where it becomes a step of a loop that runs anyway, more for an exponential, and for a reduction a part of what it reads. Products, attention, and what has
-// effects are never computed again; views are never saved, but what they are views of. The graph is in normal form (registered.h): of a composite each part is a value of its own, so that the
-// statistics of a norm can be saved and its rows computed again, and what the forward and the derivative both compute is one value.
+// Which, a minimum cut says (passes/min_cut.h), as in T. Chen et al. (2016) by choice and in the min-cut partitioner of
+// PyTorch's functorch by flow: each value has two variables, is it computed in backward, and is it there in backward;
+// one that is there and not computed there is saved, and costs its bytes at the traced sizes. To compute it again costs
+// a part of them: little where it becomes a step of a loop that runs anyway, more for an exponential, and for a
+// reduction a part of what it reads. Products, attention, and what has effects are never computed again; views are
+// never saved, but what they are views of. The graph is in normal form (registered.h): of a composite each part is a
+// value of its own, so that the statistics of a norm can be saved and its rows computed again, and what the forward and
+// the derivative both compute is one value.
 
 /// What a program asks for a value (reprise::CheckpointPolicy).
 enum class Keep : std::uint8_t { AsItCosts, MustSave, MustRecompute, PreferSave, PreferRecompute };
@@ -29,21 +34,23 @@ struct Marks {
 /// What the cut is told of a node.
 struct CutRules {
   std::function<Keep(const graph::Node&)> keep;
-  bool (*is_costly)(graph::OpId);          ///< more than a few instructions for each element
+  bool (*is_costly)(graph::OpId);  ///< more than a few instructions for each element
 };
 
 /// A joint graph, cut.
 struct Partition {
-  /// Functional: inputs are the saved values, then the tangents that are read; outputs (User) are the gradients that are there.
+  /// Functional: inputs are the saved values, then the tangents that are read; outputs (User) are the gradients that
+  /// are there.
   graph::Graph backward;
-  std::size_t saved = 0;                   ///< how many of the graph's outputs, the last, are saved values: behind those that it had
-  std::vector<std::uint32_t> tangents;     ///< by input of `backward` behind the saved ones: which
-  std::vector<std::int32_t> gradients;     ///< by number of gradient: which output of `backward`; -1: none
-  std::int64_t bytes_saved = 0;            ///< at the traced sizes, but of inputs of the graph
-  std::int64_t bytes_of_all = 0;           ///< what saving everything that backward reads would take
+  /// how many of the graph's outputs, the last, are saved values: behind those that it had
+  std::size_t saved = 0;
+  std::vector<std::uint32_t> tangents;  ///< by input of `backward` behind the saved ones: which
+  std::vector<std::int32_t> gradients;  ///< by number of gradient: which output of `backward`; -1: none
+  std::int64_t bytes_saved = 0;         ///< at the traced sizes, but of inputs of the graph
+  std::int64_t bytes_of_all = 0;        ///< what saving everything that backward reads would take
 };
-/// Of a functional joint graph in normal form, which becomes its forward: marks and backward nodes are gone, and saved values are outputs. Throws Bailed (tape_from_outside) where a result of the
-/// function depends on a tangent.
+/// Of a functional joint graph in normal form, which becomes its forward: marks and backward nodes are gone, and saved
+/// values are outputs. Throws Bailed (tape_from_outside) where a result of the function depends on a tangent.
 Partition partition(graph::Graph& joint, const Marks&, const CutRules&);
 
 }  // namespace reprise::passes

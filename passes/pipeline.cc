@@ -23,7 +23,8 @@ namespace reprise::passes {
 
 const std::vector<Pass>& pipeline() {
   static const auto& kPipeline = *new std::vector<Pass>{
-      // What was traced before a guard was taken does not know of it: a `1` decides which views and which code are possible.
+      // What was traced before a guard was taken does not know of it: a `1` decides which views and which code are
+      // possible.
       {"use_known_sizes", use_known_sizes},
       // Replaying views after writes leaves many equal slices: merge first, so that later rules see through them.
       {"merge_equal", merge_equal},
@@ -43,7 +44,8 @@ const std::vector<Pass>& pipeline() {
       {"padded_sums", padded_sums},
       // After the casts that do nothing are gone: what is left is worth doing before the parts are stored.
       {"cat_last", cat_last},
-      // After the last pass that moves operators: what stands between convolutions is known. What it copies twice is merged behind it.
+      // After the last pass that moves operators: what stands between convolutions is known. What it copies twice is
+      // merged behind it.
       {"layouts", nullptr, nullptr, layouts},
       {"merge_equal", merge_equal},
       // After the last pass that takes copies away.
@@ -102,15 +104,27 @@ class Told {
     const std::string lines = r.changed ? difference(before_, graph::print(g_)) : "";
     const double us = static_cast<double>(r.ns) / 1000;
     std::ostringstream text;
-    text << r.name << ": " << us << " us, " << (r.changed ? std::to_string(r.nodes_before) + " -> " + std::to_string(r.nodes_after) + " nodes\n" + lines : "nothing to do");
+    text << r.name << ": " << us << " us, "
+         << (r.changed ? std::to_string(r.nodes_before) + " -> " + std::to_string(r.nodes_after) + " nodes\n" + lines
+                       : "nothing to do");
     log::event(log::Event::pass, g_.name, text.str(),
-               {{"pass", r.name}, {"changed", r.changed}, {"ns", r.ns}, {"nodes_before", r.nodes_before}, {"nodes_after", r.nodes_after}, {"difference", lines}});
+               {{"pass", r.name},
+                {"changed", r.changed},
+                {"ns", r.ns},
+                {"nodes_before", r.nodes_before},
+                {"nodes_after", r.nodes_after},
+                {"difference", lines}});
     for (const PatternRecord& p : r.patterns)
       if (p.matches)
-        log::event(log::Event::matched, g_.name, "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"), {{"pattern", p.name}, {"matches", p.matches}});
+        log::event(log::Event::matched, g_.name,
+                   "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"),
+                   {{"pattern", p.name}, {"matches", p.matches}});
       else
-        log::event(log::Event::nearly_matched, g_.name, "pattern " + p.name + " is nearly there: " + p.why + (p.loc ? " (at " + std::string(p.loc.file) + ":" + std::to_string(p.loc.line) + ")" : ""),
-                   {{"pattern", p.name}, {"why", p.why}, {"file", p.loc ? p.loc.file : ""}, {"line", p.loc ? p.loc.line : 0}});
+        log::event(
+            log::Event::nearly_matched, g_.name,
+            "pattern " + p.name + " is nearly there: " + p.why +
+                (p.loc ? " (at " + std::string(p.loc.file) + ":" + std::to_string(p.loc.line) + ")" : ""),
+            {{"pattern", p.name}, {"why", p.why}, {"file", p.loc ? p.loc.file : ""}, {"line", p.loc ? p.loc.line : 0}});
   }
 
  private:
@@ -143,8 +157,8 @@ PassRecord run_one(const Pass& pass, graph::Graph& g, std::int64_t level, const 
     std::string text = graph::print(g, false);
     std::string again = graph::print(graph::parse_unverified(text), false);
     if (text != again)
-      fail(ErrorCode::Internal, "", {}, "after pass ", std::string(pass.name), " the graph's text does not parse back:\n", text,
-           "\nagainst\n", again);
+      fail(ErrorCode::Internal, "", {}, "after pass ", std::string(pass.name),
+           " the graph's text does not parse back:\n", text, "\nagainst\n", again);
   }
   return record;
 }
@@ -186,7 +200,9 @@ class Run {
   }
   void before_functionalization() {
     constexpr Place::Point kPoint = Place::Point::BeforeFunctionalization;
-    if (std::none_of(registered_->passes.begin(), registered_->passes.end(), [](const auto& p) { return p->place.point == kPoint; })) return;
+    if (std::none_of(registered_->passes.begin(), registered_->passes.end(),
+                     [](const auto& p) { return p->place.point == kPoint; }))
+      return;
     clean();
     at(kPoint);
   }
@@ -213,11 +229,13 @@ class Run {
       return;
     }
     for (const char* name : {"merge_equal", "eliminate_noops", "decompose", "fold_constants", "eliminate_noops"})
-      records.push_back(run_one(*std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; }), g_, knobs().verify));
+      records.push_back(
+          run_one(*std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; }),
+                  g_, knobs().verify));
   }
   graph::Graph& g_;
   const Registered* registered_;
-  bool cleans_ = false;                          // the passes that make the normal form have run
+  bool cleans_ = false;  // the passes that make the normal form have run
 };
 
 }  // namespace
@@ -249,7 +267,8 @@ void run_until(std::string_view last, graph::Graph& g, const Registered* registe
 }
 
 /// `nearly`: of what is not there, what is lacking is told.
-bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPattern>>& patterns, bool nearly, PassRecord& record) {
+bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPattern>>& patterns, bool nearly,
+          PassRecord& record) {
   if (patterns.empty()) return false;
   bool changed = merge_equal(g);
   changed = remove_dead(g) || changed;
@@ -292,14 +311,19 @@ bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPat
 void normalize(graph::Graph& g, const Registered* shipped) { run_until("match_patterns", g, shipped); }
 void normalize_for_compose(graph::Graph& g) { run_until("compose", g, nullptr); }
 
-bool compose(graph::Graph& g, const Registered& registered, PassRecord& record) { return seek(g, registered.shipped, false, record); }
-bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) { return seek(g, registered.patterns, true, record); }
+bool compose(graph::Graph& g, const Registered& registered, PassRecord& record) {
+  return seek(g, registered.shipped, false, record);
+}
+bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) {
+  return seek(g, registered.patterns, true, record);
+}
 
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {
   std::vector<PassRecord> records;
   for_each_listed(names, [&](std::string_view name) {
     auto it = std::find_if(pipeline().begin(), pipeline().end(), [&](const Pass& p) { return p.name == name; });
-    if (it == pipeline().end()) fail(ErrorCode::InvalidArgument, "run_passes", {}, "no pass is named '", std::string(name), "'");
+    if (it == pipeline().end())
+      fail(ErrorCode::InvalidArgument, "run_passes", {}, "no pass is named '", std::string(name), "'");
     const std::shared_ptr<const Registered> all = registered();
     records.push_back(run_one(*it, g, 3, all.get()));
   });

@@ -1,13 +1,16 @@
-// Products whose weights are stored quantized, and are made floats before the product: linear(x, q.to(float32)) * scale.
+// Products whose weights are stored quantized, and are made floats before the product: linear(x, q.to(float32)) *
+// scale.
 //
 // Note [Quantized weights]
-// As it is written the weights are widened in memory, which costs several times what they are, and read again. scaled_mm reads them as they are
-// stored. So the way from a product's weights back to what is quantized is followed: over casts, transpositions and factors that are one for a row of
-// weights, for a block of them or for all; and from the product on over factors of columns and a bias. These become scaled_mm's scales and bias.
+// As it is written the weights are widened in memory, which costs several times what they are, and read again.
+// scaled_mm reads them as they are stored. So the way from a product's weights back to what is quantized is followed:
+// over casts, transpositions and factors that are one for a row of weights, for a block of them or for all; and from
+// the product on over factors of columns and a bias. These become scaled_mm's scales and bias.
 //
-// It sums the same products in float32, multiplies the sum once, and rounds once, to what the program has last: where that rounds to a half type in
-// between, less is rounded, as in all of fusion. (Integers of eight bits and float8 are exact in every type that they are widened to.) What makes the
-// widened weights needed all the same, because somebody else reads them, keeps the product as it is.
+// It sums the same products in float32, multiplies the sum once, and rounds once, to what the program has last: where
+// that rounds to a half type in between, less is rounded, as in all of fusion. (Integers of eight bits and float8 are
+// exact in every type that they are widened to.) What makes the widened weights needed all the same, because somebody
+// else reads them, keeps the product as it is.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -30,16 +33,17 @@ namespace {
 
 /// What an operator can be on the way.
 enum class Part : std::uint8_t { None, ByRows, ByColumns, Turned, Times, Plus, Seen, Cast, Copy };
-constinit const graph::OpColumn<Part> kParts("part of a product of quantized weights", {
-                                                                                          {OpId::linear, Part::ByRows},
-                                                                                          {OpId::mm, Part::ByColumns},
-                                                                                          {OpId::permute, Part::Turned},
-                                                                                          {OpId::mul, Part::Times},
-                                                                                          {OpId::add, Part::Plus},
-                                                                                          {OpId::view, Part::Seen},
-                                                                                          {OpId::to, Part::Cast},
-                                                                                          {OpId::clone, Part::Copy},
-                                                                                      });
+constinit const graph::OpColumn<Part> kParts("part of a product of quantized weights",
+                                             {
+                                                 {OpId::linear, Part::ByRows},
+                                                 {OpId::mm, Part::ByColumns},
+                                                 {OpId::permute, Part::Turned},
+                                                 {OpId::mul, Part::Times},
+                                                 {OpId::add, Part::Plus},
+                                                 {OpId::view, Part::Seen},
+                                                 {OpId::to, Part::Cast},
+                                                 {OpId::clone, Part::Copy},
+                                             });
 Part part_of(const Node& n) {
   const Part* part = kParts.find(n.op);
   return part ? *part : Part::None;
@@ -56,32 +60,33 @@ bool same(const Ints& a, const Ints& b) {
 /// What products are multiplied by.
 struct Factor {
   enum class Of : std::uint8_t {
-    All,       ///< one element
-    Lines,     ///< one for each of the n columns of the product: a vector but for dims of size 1
-    Blocks,    ///< by dims: [n or 1, k / block] or the other way round, when the dims of size 1 are gone
+    All,     ///< one element
+    Lines,   ///< one for each of the n columns of the product: a vector but for dims of size 1
+    Blocks,  ///< by dims: [n or 1, k / block] or the other way round, when the dims of size 1 are gone
   } of = Of::All;
   ValueId value = {};
-  int line_dim = 0;                ///< Blocks: where n is
-  Ints gone = {};                  ///< Blocks: dims of size 1 within blocks
+  int line_dim = 0;  ///< Blocks: where n is
+  Ints gone = {};    ///< Blocks: dims of size 1 within blocks
 };
 
 /// A product and what becomes part of it.
 struct Found {
-  std::uint32_t product = 0, last = 0;      ///< nodes: `last` is what is replaced
+  std::uint32_t product = 0, last = 0;  ///< nodes: `last` is what is replaced
   ValueId x, q;
-  int q_k_dim = 0;                          ///< of q, which has two dims
-  Ints q_sizes;                             ///< as which q is seen; empty: as it is
+  int q_k_dim = 0;  ///< of q, which has two dims
+  Ints q_sizes;     ///< as which q is seen; empty: as it is
   std::vector<Factor> factors;
   double number = 1;
-  Ints block;                               ///< along k and n; empty: scales are of all of k
+  Ints block;  ///< along k and n; empty: scales are of all of k
   ValueId bias;
-  std::vector<ValueId> widened;             ///< between q and the product: nobody else may want them
+  std::vector<ValueId> widened;  ///< between q and the product: nobody else may want them
 };
 
 class Search {
  public:
   explicit Search(const Graph& g) : g_(g), users_(g.values.size()), returned_(g.values.size()) {
-    for (std::uint32_t n = 0; n < g.nodes.size(); ++n) graph::for_each_value(g.nodes[n], [&](ValueId v) { users_[v.v].push_back(n); });
+    for (std::uint32_t n = 0; n < g.nodes.size(); ++n)
+      graph::for_each_value(g.nodes[n], [&](ValueId v) { users_[v.v].push_back(n); });
     for (const graph::OutputSpec& o : g.outputs)
       if (o.value) returned_[o.value.v] = true;
   }
@@ -97,10 +102,13 @@ class Search {
       const ValueId w = std::get<ValueId>(node.args[1]);
       f.x = std::get<ValueId>(node.args[0]);
       if (!is_activation(dtype(f.x)) || !follow(w, rows ? 1 : 0, f)) continue;
-      auto has = [&](Factor::Of of) { return std::any_of(f.factors.begin(), f.factors.end(), [&](const Factor& s) { return s.of == of; }); };
+      auto has = [&](Factor::Of of) {
+        return std::any_of(f.factors.begin(), f.factors.end(), [&](const Factor& s) { return s.of == of; });
+      };
       if (has(Factor::Of::Lines) && has(Factor::Of::Blocks)) continue;
       if (node.args.size() > 2)
-        if (const ValueId* bias = std::get_if<ValueId>(&node.args[2]); bias && !take_bias(*bias, node.results[0], f)) continue;
+        if (const ValueId* bias = std::get_if<ValueId>(&node.args[2]); bias && !take_bias(*bias, node.results[0], f))
+          continue;
       found.push_back(std::move(f));
     }
     // What somebody else reads is widened anyway. One product less may be such a somebody for another one's weights.
@@ -113,7 +121,8 @@ class Search {
       }
       std::erase_if(found, [&](const Found& f) {
         return std::any_of(f.widened.begin(), f.widened.end(), [&](ValueId v) {
-          return returned_[v.v] || std::any_of(users_[v.v].begin(), users_[v.v].end(), [&](std::uint32_t u) { return !absorbed_[u]; });
+          return returned_[v.v] ||
+                 std::any_of(users_[v.v].begin(), users_[v.v].end(), [&](std::uint32_t u) { return !absorbed_[u]; });
         });
       });
     }
@@ -180,7 +189,8 @@ class Search {
   }
   /// Along every dim of `of` but `line_dim` one for all.
   bool take_lines(ValueId s, const Ints& of, std::size_t line_dim, Found& f) const {
-    if (!is_activation(dtype(s)) || g_.meta(s).device != g_.meta(f.x).device || sizes(s).size() > of.size()) return false;
+    if (!is_activation(dtype(s)) || g_.meta(s).device != g_.meta(f.x).device || sizes(s).size() > of.size())
+      return false;
     bool lines = false;
     for (std::size_t d = 0, lead = of.size() - sizes(s).size(); d < sizes(s).size(); ++d) {
       if (is_one(sizes(s)[d])) continue;
@@ -207,7 +217,9 @@ class Search {
     for (std::size_t k : {1u, 0u}) {
       const ValueId* s = std::get_if<ValueId>(&node.args[k]);
       const ValueId* other = std::get_if<ValueId>(&node.args[1 - k]);
-      if (!s || !other || !f.block.empty() || !is_activation(dtype(*s)) || !is_activation(dtype(*other)) || g_.meta(*s).device != g_.meta(f.x).device) return false;
+      if (!s || !other || !f.block.empty() || !is_activation(dtype(*s)) || !is_activation(dtype(*other)) ||
+          g_.meta(*s).device != g_.meta(f.x).device)
+        return false;
       ValueId base = *s;
       Int block[2] = {1, 1};
       while (const std::optional<Repeated> r = repeated(base)) block[r->dim] = block[r->dim] * r->times, base = r->of;
@@ -244,7 +256,8 @@ class Search {
       Ints apart = sizes(base);
       apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(d) + 1, sizes(of)[d + 1]);
       const std::int64_t at = std::get<Int>(more->args[1]).hint();
-      if ((at < 0 ? at + 3 : at) == static_cast<std::int64_t>(d) + 1 && same(apart, sizes(of))) return Repeated{base, d, sizes(of)[d + 1]};
+      if ((at < 0 ? at + 3 : at) == static_cast<std::int64_t>(d) + 1 && same(apart, sizes(of)))
+        return Repeated{base, d, sizes(of)[d + 1]};
     }
     return std::nullopt;
   }
@@ -258,9 +271,11 @@ class Search {
     const Int k = whole[static_cast<std::size_t>(k_dim)], n = whole[static_cast<std::size_t>(1 - k_dim)];
     const Int block_k = parts[k_at + 1], block_n = both ? parts[n_at + 1] : Int(1);
     if (block_k.is_symbolic() || block_n.is_symbolic() || block_k.hint() < 1 || block_n.hint() < 1) return false;
-    // The view says that there are as many elements. Where neither dim can have more, rounded down as they are, neither has less (and where there are no
-    // elements it does not matter).
-    auto no_more = [](Int blocks, Int block, Int of) { return same(blocks * block, of) || (identical(blocks, of / block) && (blocks * block).hint() == of.hint()); };
+    // The view says that there are as many elements. Where neither dim can have more, rounded down as they are, neither
+    // has less (and where there are no elements it does not matter).
+    auto no_more = [](Int blocks, Int block, Int of) {
+      return same(blocks * block, of) || (identical(blocks, of / block) && (blocks * block).hint() == of.hint());
+    };
     if (!no_more(parts[k_at], block_k, k) || !no_more(parts[n_at], block_n, n)) return false;
     bool scaled = false, whole_is_known = true;
     for (;;) {
@@ -289,7 +304,8 @@ class Search {
     }
     // Seen in blocks before it is widened, or stored so.
     f.q_k_dim = k_dim;
-    if (const Node* node = maker(v); node && part_of(*node) == Part::Seen && same(sizes(std::get<ValueId>(node->args[0])), whole)) {
+    if (const Node* node = maker(v);
+        node && part_of(*node) == Part::Seen && same(sizes(std::get<ValueId>(node->args[0])), whole)) {
       f.q = std::get<ValueId>(node->args[0]);
       return true;
     }
@@ -298,7 +314,8 @@ class Search {
     return true;
   }
   bool take_blocks(ValueId s, const Ints& parts, std::size_t k_at, std::size_t n_at, bool both, Found& f) const {
-    if (!is_activation(dtype(s)) || g_.meta(s).device != g_.meta(f.x).device || sizes(s).size() != parts.size()) return false;
+    if (!is_activation(dtype(s)) || g_.meta(s).device != g_.meta(f.x).device || sizes(s).size() != parts.size())
+      return false;
     Factor factor{Factor::Of::Blocks, s};
     for (std::size_t d = 0; d < parts.size(); ++d) {
       const bool inside = d == k_at + 1 || (both && d == n_at + 1);
@@ -320,7 +337,8 @@ class Search {
       const Node& node = g_.nodes[n];
       if (node.results.size() != 1) return;
       const ValueId result = node.results[0];
-      if (!is_activation(dtype(result)) || sizes(result).empty() || !same(sizes(result).back(), sizes(y).back())) return;
+      if (!is_activation(dtype(result)) || sizes(result).empty() || !same(sizes(result).back(), sizes(y).back()))
+        return;
       const Part part = part_of(node);
       if (part == Part::Times) {
         const auto factors = factors_of(node, result);
@@ -332,7 +350,8 @@ class Search {
       } else if (part == Part::Plus) {
         const ValueId *a = std::get_if<ValueId>(&node.args[0]), *b = std::get_if<ValueId>(&node.args[1]);
         const Scalar* alpha = std::get_if<Scalar>(&node.args[2]);
-        if (!a || !b || !alpha || alpha->is_symbolic() || alpha->to_double() != 1 || !same(sizes(result), sizes(y))) return;
+        if (!a || !b || !alpha || alpha->is_symbolic() || alpha->to_double() != 1 || !same(sizes(result), sizes(y)))
+          return;
         if (!take_bias(*a == y ? *b : *a, result, f)) return;
         f.last = n;
         return;
@@ -344,12 +363,14 @@ class Search {
     }
   }
   bool take_bias(ValueId bias, ValueId result, Found& f) const {
-    if (g_.meta(bias).dim() != 1 || !is_activation(dtype(bias)) || !same(sizes(bias)[0], sizes(result).back()) || g_.meta(bias).device != g_.meta(f.x).device) return false;
+    if (g_.meta(bias).dim() != 1 || !is_activation(dtype(bias)) || !same(sizes(bias)[0], sizes(result).back()) ||
+        g_.meta(bias).device != g_.meta(f.x).device)
+      return false;
     f.bias = bias;
     return true;
   }
 
-  static constexpr std::int64_t kAnyBlock = 128;   // of n, where there are none
+  static constexpr std::int64_t kAnyBlock = 128;  // of n, where there are none
   const Graph& g_;
   std::vector<std::vector<std::uint32_t>> users_;  // by value: nodes, one for each operand
   std::vector<bool> returned_, absorbed_;
@@ -375,12 +396,15 @@ class Writing {
     if (!f_.block.empty()) block = f_.block;
     if (f_.bias) bias = rw_.now(f_.bias);
     ValueId y = rw_.emit(OpId::scaled_mm, {x, q, one(1), scale(), bias, result_.dtype, block});
-    if (const Ints& is = rw_.meta(y).layout.sizes; !same(is, result_.layout.sizes)) y = rw_.emit(OpId::view, {y, result_.layout.sizes});
+    if (const Ints& is = rw_.meta(y).layout.sizes; !same(is, result_.layout.sizes))
+      y = rw_.emit(OpId::view, {y, result_.layout.sizes});
     return y;
   }
 
  private:
-  ValueId one(double number) { return rw_.emit(OpId::full, {Ints{}, Scalar(number), DType::Float32, result_.device.str()}); }
+  ValueId one(double number) {
+    return rw_.emit(OpId::full, {Ints{}, Scalar(number), DType::Float32, result_.device.str()});
+  }
   ValueId scale() {
     ValueId out;
     for (const Factor& f : f_.factors) {

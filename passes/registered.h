@@ -13,24 +13,29 @@ namespace reprise::passes {
 /// Where a registered pass runs, and on which form of the graph.
 struct Place {
   enum class Point : std::uint8_t {
-    BeforeFunctionalization,  ///< Traced: calls as the program made them. Its last outputs are the arguments' own views, and no results
-    AfterFunctionalization,   ///< Functional, before all other passes: composites and needless views are still there (where derivatives follow, parts of composites: Note [Joint graphs])
-    Before, After,            ///< Functional, by a pass of pipeline() whose name is `pass`
-    AfterReinplacing,         ///< InPlace: nothing else changes the graph any more
+    /// Traced: calls as the program made them. Its last outputs are the arguments' own views, and no results
+    BeforeFunctionalization,
+    /// Functional, before all other passes: composites and needless views are still there (where derivatives follow,
+    /// parts of composites: Note [Joint graphs])
+    AfterFunctionalization,
+    Before,
+    After,             ///< Functional, by a pass of pipeline() whose name is `pass`
+    AfterReinplacing,  ///< InPlace: nothing else changes the graph any more
   } point = Point::AfterFunctionalization;
   std::string pass = {};
 };
 
-/// What a pass leaves as it was. The signature (inputs, outputs, their dtypes and sizes) every pass must, and is refused where it does not.
+/// What a pass leaves as it was. The signature (inputs, outputs, their dtypes and sizes) every pass must, and is
+/// refused where it does not.
 struct Preserves {
-  /// There is no composite, no needless view and no equal pair of nodes where there was none. Where a pass cannot say so, the passes
-  /// that see to it run once more behind it.
+  /// There is no composite, no needless view and no equal pair of nodes where there was none. Where a pass cannot say
+  /// so, the passes that see to it run once more behind it.
   bool normal_form = false;
 };
 
-/// A user's pass: changes the graph and says whether it did. It runs in each compilation of a user's function, on any thread, maybe on
-/// several at once. What it throws, and what the verifier says of the graph that it leaves, is logged under its name, and the call that
-/// was to be compiled is served eagerly (reason `pass_failed`).
+/// A user's pass: changes the graph and says whether it did. It runs in each compilation of a user's function, on any
+/// thread, maybe on several at once. What it throws, and what the verifier says of the graph that it leaves, is logged
+/// under its name, and the call that was to be compiled is served eagerly (reason `pass_failed`).
 struct RegisteredPass {
   std::string name;
   Place place;
@@ -41,8 +46,9 @@ struct RegisteredPass {
 /// What is sought in graphs and what takes its place.
 struct RegisteredPattern {
   std::string name;
-  int priority = 0;                                ///< higher ones first; then patterns of more nodes, then the order of registration
-  std::vector<PatternGraphs> graphs;               ///< by dtypes and ranks
+  /// higher ones first; then patterns of more nodes, then the order of registration
+  int priority = 0;
+  std::vector<PatternGraphs> graphs;  ///< by dtypes and ranks
   PatternCondition may_match = {};
 };
 
@@ -50,13 +56,15 @@ struct RegisteredPattern {
 struct Registered {
   std::vector<std::shared_ptr<const RegisteredPass>> passes;
   std::vector<std::shared_ptr<const RegisteredPattern>> patterns;
-  /// The library's own that this graph may have (runtime/build/shipped_patterns.h), in the order in which they are sought: before composites are taken apart,
-  /// so that what they make is one more spelling for those above. Not in registered().
+  /// The library's own that this graph may have (runtime/build/shipped_patterns.h), in the order in which they are
+  /// sought: before composites are taken apart, so that what they make is one more spelling for those above. Not in
+  /// registered().
   std::vector<std::shared_ptr<const RegisteredPattern>> shipped;
 };
 
-/// For compilations from now on; what is compiled stays as it is (CompiledFunction::reset() forgets it). Any thread. Throw InvalidArgument,
-/// and nothing is registered, for a name that is taken, an empty one, one of pipeline(), and a place that is none.
+/// For compilations from now on; what is compiled stays as it is (CompiledFunction::reset() forgets it). Any thread.
+/// Throw InvalidArgument, and nothing is registered, for a name that is taken, an empty one, one of pipeline(), and a
+/// place that is none.
 void register_pass(RegisteredPass);
 void add_pattern(RegisteredPattern);
 /// False: there is none of this name.
@@ -70,14 +78,14 @@ inline constexpr std::string_view kQuantizedWeights = "quantized_weights";
 /// Is the library's own pattern of this name sought (REPRISE_PATTERNS)?
 bool is_wanted(std::string_view name);
 
-/// Makes the normal form in which a graph is searched for patterns, and in which patterns are kept: all passes before `match_patterns`.
-/// `shipped`: what `compose` seeks.
+/// Makes the normal form in which a graph is searched for patterns, and in which patterns are kept: all passes before
+/// `match_patterns`. `shipped`: what `compose` seeks.
 void normalize(graph::Graph&, const Registered* shipped = nullptr);
 /// The form in which the library's own are sought: all passes before `compose`.
 void normalize_for_compose(graph::Graph&);
-/// Throws InvalidArgument, saying what, where these graphs can be no pattern: nothing to seek, results that differ in number, dtype or
-/// sizes, arguments given back, random numbers, a replacement that reads what the pattern does not bind. Both are normal forms, and each of
-/// their outputs has a value: a result or the new one of an input.
+/// Throws InvalidArgument, saying what, where these graphs can be no pattern: nothing to seek, results that differ in
+/// number, dtype or sizes, arguments given back, random numbers, a replacement that reads what the pattern does not
+/// bind. Both are normal forms, and each of their outputs has a value: a result or the new one of an input.
 void check_pattern(std::string_view name, const PatternGraphs&);
 
 }  // namespace reprise::passes

@@ -28,7 +28,8 @@ class Reinplace {
     for (Node& n : g_.nodes) back_to_its_writer(n);
     // What is the new value of an input belongs into the input's memory, whoever makes it.
     for (const OutputSpec& o : g_.outputs)
-      if (o.kind == OutputSpec::Kind::NewValueOfInput && computed(o.value) && !asked_[o.value.v]) asked_[o.value.v] = g_.inputs[o.source].value;
+      if (o.kind == OutputSpec::Kind::NewValueOfInput && computed(o.value) && !asked_[o.value.v])
+        asked_[o.value.v] = g_.inputs[o.source].value;
     for (std::size_t n = g_.nodes.size(); n-- > 0;) node(g_.nodes[n]);
     for (Node& n : g_.nodes)
       for (std::size_t i = 0; i < n.results.size(); ++i) {
@@ -41,8 +42,8 @@ class Reinplace {
   }
 
  private:
-  /// A named functional form that a kernel of its own computes, made of a write: the operator that writes does it where it stands
-  /// (Note [Named functional forms] in graph/functional_form.h).
+  /// A named functional form that a kernel of its own computes, made of a write: the operator that writes does it where
+  /// it stands (Note [Named functional forms] in graph/functional_form.h).
   void back_to_its_writer(Node& n) {
     const graph::OpDef& def = graph::op(n.op);
     if (!n.keeps_self || def.cls != OpClass::Reference || def.twin_of) return;
@@ -80,8 +81,10 @@ class Reinplace {
       for (std::size_t i = 0; i < bases.size(); ++i) ask(n.results[i], bases[i]);
       return;
     }
-    // Joins and updates are their first operand but for some elements: a copy is saved also where the program does not write in place.
-    const bool mostly_self = graph::view_of_scatter(n.op) || graph::is_scatter_in_storage(n.op) || (def.cls == OpClass::Reference && def.has_inplace);
+    // Joins and updates are their first operand but for some elements: a copy is saved also where the program does not
+    // write in place.
+    const bool mostly_self = graph::view_of_scatter(n.op) || graph::is_scatter_in_storage(n.op) ||
+                             (def.cls == OpClass::Reference && def.has_inplace);
     if (!mostly_self && !n.keeps_self) return;
     const ValueId* self = n.args.empty() ? nullptr : std::get_if<ValueId>(&n.args[0]);
     if (self && n.results.size() == 1 && fits(n.results[0], *self)) ask(n.results[0], *self);
@@ -90,12 +93,13 @@ class Reinplace {
   bool fits(ValueId v, ValueId in) const {
     const TensorMeta &a = g_.meta(v), &b = g_.meta(in);
     bool same = a.dtype == b.dtype && a.device == b.device && a.dim() == b.dim();
-    for (int d = 0; same && d < a.dim(); ++d) same = identical(a.size(d), b.size(d)) || detail::compare_eq(a.size(d), b.size(d), {}).known_true();
+    for (int d = 0; same && d < a.dim(); ++d)
+      same = identical(a.size(d), b.size(d)) || detail::compare_eq(a.size(d), b.size(d), {}).known_true();
     return same;
   }
 
-  /// `made` is `old` with something written into it. Where it is asked into another memory already, `old` is asked there, too: then
-  /// nothing moves.
+  /// `made` is `old` with something written into it. Where it is asked into another memory already, `old` is asked
+  /// there, too: then nothing moves.
   void ask(ValueId made, ValueId old) {
     ValueId& in = asked_[made.v];
     if (!in) in = old;
@@ -104,7 +108,8 @@ class Reinplace {
 
   Graph& g_;
   std::vector<ValueId> asked_;  ///< by value
-  std::optional<std::unordered_map<graph::OpId, std::vector<graph::OpId>>> writers_;  ///< by named functional form; made when the first is met
+  /// by named functional form; made when the first is met
+  std::optional<std::unordered_map<graph::OpId, std::vector<graph::OpId>>> writers_;
 };
 
 }  // namespace

@@ -18,9 +18,11 @@ using graph::ValueId;
 namespace {
 
 bool identical(const Ints& a, const Ints& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [](Int x, Int y) { return identical(x, y); });
 }
-/// What a node that keeps_self is written over: its first operand, of a functional twin the first tensor that its operator writes.
+/// What a node that keeps_self is written over: its first operand, of a functional twin the first tensor that its
+/// operator writes.
 ValueId written(const Node& n) {
   const graph::OpDef& def = graph::op(n.op);
   if (def.twin_of) return graph::written_bases(def, n.args).at(0);
@@ -34,7 +36,8 @@ bool identical(const TensorMeta& a, const TensorMeta& b) {
 
 }  // namespace
 
-Rewriter::Rewriter(const Graph& in) : in_(in), map_(in.values.size()), same_(in.values.size()), copied_(in.values.size()) {
+Rewriter::Rewriter(const Graph& in)
+    : in_(in), map_(in.values.size()), same_(in.values.size()), copied_(in.values.size()) {
   out_.name = in.name;
   out_.env = in.env;
   out_.numbers = in.numbers;
@@ -67,7 +70,9 @@ const Node* Rewriter::maker(ValueId v) const {
 
 /// Of operands before and after: has each value the metadata that it had?
 bool Rewriter::same_metas(const NodeArg& was, const NodeArg& is) const {
-  auto same = [&](ValueId a, ValueId b) { return !a || (same_[a.v] && map_[a.v] == b) || identical(in_.meta(a), out_.meta(b)); };
+  auto same = [&](ValueId a, ValueId b) {
+    return !a || (same_[a.v] && map_[a.v] == b) || identical(in_.meta(a), out_.meta(b));
+  };
   if (auto* v = std::get_if<ValueId>(&was)) return same(*v, std::get<ValueId>(is));
   if (auto* w = std::get_if<graph::ViewArg>(&was)) return same(w->base, std::get<graph::ViewArg>(is).base);
   auto* list = std::get_if<std::vector<ValueId>>(&was);
@@ -76,15 +81,16 @@ bool Rewriter::same_metas(const NodeArg& was, const NodeArg& is) const {
   return std::equal(list->begin(), list->end(), now.begin(), now.end(), same);
 }
 
-// A rule may have put a value of another layout (an expanded or permuted one) where another one stood (`was`, if it is known); a view that
-// needs certain strides was accepted on the strength of the old layout.
+// A rule may have put a value of another layout (an expanded or permuted one) where another one stood (`was`, if it is
+// known); a view that needs certain strides was accepted on the strength of the old layout.
 void Rewriter::make_contiguous(graph::OpId op, std::vector<NodeArg>& args, const TensorMeta* was) {
   const bool names_places = graph::names_places(op);
   const graph::ViewFacts* view = names_places ? nullptr : graph::view_facts().find(op);
   if (!names_places && !(view && view->of == graph::ViewOf::JoinedDims)) return;
   ValueId& on = std::get<ValueId>(args[0]);
   const Layout& is = out_.meta(on).layout;
-  if ((!known_contiguous(is) && !(was && identical(*was, out_.meta(on)))) || (names_places && !identical(is.offset, Int(0))))
+  if ((!known_contiguous(is) && !(was && identical(*was, out_.meta(on)))) ||
+      (names_places && !identical(is.offset, Int(0))))
     on = emit(graph::OpId::clone, {on});
 }
 
@@ -96,7 +102,8 @@ std::vector<ValueId> Rewriter::emit_as(const Node& like, std::vector<NodeArg> ar
   return out_.nodes.back().results;
 }
 
-/// Bases of views that are written are memory each: where a pass has found two of them equal, one is a copy (Note [Written views]).
+/// Bases of views that are written are memory each: where a pass has found two of them equal, one is a copy (Note
+/// [Written views]).
 void Rewriter::keep_apart(const Node& node, std::vector<NodeArg>& args) {
   std::vector<std::pair<ValueId, ValueId>> bases;  // before and after
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -105,7 +112,8 @@ void Rewriter::keep_apart(const Node& node, std::vector<NodeArg>& args) {
     const ValueId was = std::get<graph::ViewArg>(node.args[i]).base;
     auto known = std::find_if(bases.begin(), bases.end(), [&](const auto& b) { return b.first == was; });
     if (known == bases.end()) {
-      if (std::any_of(bases.begin(), bases.end(), [&](const auto& b) { return b.second == view->base; })) view->base = emit(graph::OpId::clone, {view->base});
+      if (std::any_of(bases.begin(), bases.end(), [&](const auto& b) { return b.second == view->base; }))
+        view->base = emit(graph::OpId::clone, {view->base});
       known = bases.insert(bases.end(), {was, view->base});
     }
     view->base = known->second;

@@ -47,7 +47,8 @@ Result reciprocal(Rewriter& rw, Rewriter::Site& s) {
 // Of a root for each row one quotient a row is enough.
 Result div(Rewriter& rw, Rewriter::Site& s) {
   const Node* root = made_by(rw, s.args[1], OpId::sqrt);
-  if (!root || !std::holds_alternative<std::monostate>(s.args[2]) || rw.meta(root->results[0]).dtype != s.result.dtype) return std::nullopt;
+  if (!root || !std::holds_alternative<std::monostate>(s.args[2]) || rw.meta(root->results[0]).dtype != s.result.dtype)
+    return std::nullopt;
   const ValueId of = *tensor(root->args[0]);
   if (is_number(s.args[0], 1)) return {{rw.emit(OpId::rsqrt, {of})}};
   const ValueId* x = tensor(s.args[0]);
@@ -78,28 +79,29 @@ std::optional<NodeArg> from_the_front(const NodeArg& arg, int rank) {
 /// What is known of an operator's spellings.
 struct Spellings {
   Result (*rule)(Rewriter&, Rewriter::Site&) = nullptr;
-  bool wakes = false;     ///< a graph without one of these has nothing for the rules
-  bool dims = false;      ///< its second argument names dimensions
-  bool dtype = false;     ///< its third one is the dtype it computes in, none: its operand's
+  bool wakes = false;  ///< a graph without one of these has nothing for the rules
+  bool dims = false;   ///< its second argument names dimensions
+  bool dtype = false;  ///< its third one is the dtype it computes in, none: its operand's
 };
-constinit const graph::OpColumn<Spellings> kSpellings("other spellings", {
-                                                                             {OpId::pow, {.rule = pow, .wakes = true}},
-                                                                             {OpId::square, {.rule = square, .wakes = true}},
-                                                                             {OpId::sqrt, {.wakes = true}},
-                                                                             {OpId::reciprocal, {.rule = reciprocal}},
-                                                                             {OpId::div, {.rule = div}},
-                                                                             {OpId::sum, {.dims = true}},
-                                                                             {OpId::prod, {.dims = true}},
-                                                                             {OpId::amax, {.dims = true}},
-                                                                             {OpId::amin, {.dims = true}},
-                                                                             {OpId::any, {.dims = true}},
-                                                                             {OpId::all, {.dims = true}},
-                                                                             {OpId::mean, {.dims = true}},
-                                                                             {OpId::var, {.dims = true}},
-                                                                             {OpId::std, {.dims = true}},
-                                                                             {OpId::softmax, {.dims = true, .dtype = true}},
-                                                                             {OpId::log_softmax, {.dims = true, .dtype = true}},
-                                                                         });
+constinit const graph::OpColumn<Spellings> kSpellings("other spellings",
+                                                      {
+                                                          {OpId::pow, {.rule = pow, .wakes = true}},
+                                                          {OpId::square, {.rule = square, .wakes = true}},
+                                                          {OpId::sqrt, {.wakes = true}},
+                                                          {OpId::reciprocal, {.rule = reciprocal}},
+                                                          {OpId::div, {.rule = div}},
+                                                          {OpId::sum, {.dims = true}},
+                                                          {OpId::prod, {.dims = true}},
+                                                          {OpId::amax, {.dims = true}},
+                                                          {OpId::amin, {.dims = true}},
+                                                          {OpId::any, {.dims = true}},
+                                                          {OpId::all, {.dims = true}},
+                                                          {OpId::mean, {.dims = true}},
+                                                          {OpId::var, {.dims = true}},
+                                                          {OpId::std, {.dims = true}},
+                                                          {OpId::softmax, {.dims = true, .dtype = true}},
+                                                          {OpId::log_softmax, {.dims = true, .dtype = true}},
+                                                      });
 
 bool says_its_dtype(const graph::Graph& g, const std::vector<NodeArg>& args) {
   const DType* t = std::get_if<DType>(&args[2]);
@@ -113,7 +115,8 @@ bool spell_alike(graph::Graph& g) {
   // Most graphs have none of it.
   const bool any = std::any_of(g.nodes.begin(), g.nodes.end(), [&](const Node& n) {
     const Spellings* of = kSpellings.find(n.op);
-    return of && (of->wakes || (of->dims && from_the_front(n.args[1], rank_of(g, n.args))) || (of->dtype && says_its_dtype(g, n.args)));
+    return of && (of->wakes || (of->dims && from_the_front(n.args[1], rank_of(g, n.args))) ||
+                  (of->dtype && says_its_dtype(g, n.args)));
   });
   if (!any) return false;
   return rewrite(g, [](Rewriter& rw, Rewriter::Site& s) -> Result {

@@ -42,7 +42,8 @@ bool any_strides(const Graph& g, ValueId v) {
   auto sizes = [&](ValueId of) -> const Ints& { return g.meta(of).layout.sizes; };
   for (const Node* n; (n = view_of(g, v)); v = operand(*n)) {
     const graph::ViewOf of = graph::view_facts_of(n->op).of;
-    if (of != graph::ViewOf::Operand && !(of == graph::ViewOf::JoinedDims && only_splits(sizes(operand(*n)), sizes(v)))) return false;
+    if (of != graph::ViewOf::Operand && !(of == graph::ViewOf::JoinedDims && only_splits(sizes(operand(*n)), sizes(v))))
+      return false;
   }
   return true;
 }

@@ -29,17 +29,15 @@ void* Tensor::checked_data(DType want, SourceLoc loc) const {
 Scalar element(const Tensor& t, SourceLoc loc) {
   checked_storage(t, "item", loc);
   const TensorImpl& impl = *t.impl();
-  if (impl.numel() != 1) fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl.numel());
+  if (impl.numel() != 1)
+    fail(ErrorCode::ShapeMismatch, "item", loc, "wants a tensor of one element, but this one has ", impl.numel());
   if (!device::runs_host_code(impl.device)) return element(on_host(t, "item", loc), loc);
   const FloatState ours;
   return dispatch(impl.dtype, [&]<class T>(T*) -> Scalar {
     T v = load_element<T>(impl.data());
-    if constexpr (std::is_same_v<T, bool>)
-      return Scalar(v);
-    else if constexpr (std::is_integral_v<T>)
-      return Scalar(static_cast<std::int64_t>(v));
-    else
-      return Scalar(convert_element<double>(v));
+    if constexpr (std::is_same_v<T, bool>) return Scalar(v);
+    else if constexpr (std::is_integral_v<T>) return Scalar(static_cast<std::int64_t>(v));
+    else return Scalar(convert_element<double>(v));
   });
 }
 

@@ -17,13 +17,13 @@ using dlpack::Managed;
 using dlpack::View;
 
 ElementType type_of(DType t) {
-  std::uint8_t code = t == DType::Bool       ? dlpack::kBool
+  std::uint8_t code = t == DType::Bool           ? dlpack::kBool
                       : t == DType::Float8E4M3FN ? dlpack::kFloat8E4M3FN
                       : t == DType::Float8E5M2   ? dlpack::kFloat8E5M2
-                      : t == DType::BFloat16 ? dlpack::kBfloat
-                      : is_floating(t)       ? dlpack::kFloat
-                      : t == DType::UInt8    ? dlpack::kUInt
-                                             : dlpack::kInt;
+                      : t == DType::BFloat16     ? dlpack::kBfloat
+                      : is_floating(t)           ? dlpack::kFloat
+                      : t == DType::UInt8        ? dlpack::kUInt
+                                                 : dlpack::kInt;
   return {code, static_cast<std::uint8_t>(item_size(t) * 8), 1};
 }
 std::optional<DType> dtype_from(ElementType e) {
@@ -34,9 +34,7 @@ std::optional<DType> dtype_from(ElementType e) {
   return std::nullopt;
 }
 
-dlpack::DeviceId device_of(Device d) {
-  return {d.type == DeviceType::Cuda ? dlpack::kCuda : dlpack::kCpu, d.index};
-}
+dlpack::DeviceId device_of(Device d) { return {d.type == DeviceType::Cuda ? dlpack::kCuda : dlpack::kCpu, d.index}; }
 
 /// Work that was queued on lent memory is over when its owner hears of it.
 void wait_for_users(Device device) {
@@ -80,7 +78,9 @@ DLManagedTensor* to_dlpack(const Tensor& t, SourceLoc loc) {
 DLManagedTensor* to_dlpack(const Tensor& t, std::intptr_t stream, SourceLoc loc) {
   checked_storage(t, "to_dlpack", loc);
   const Device device = t.impl()->device;
-  if (stream == 0) fail(ErrorCode::InvalidArgument, "to_dlpack", loc, "stream 0 is ambiguous: 1 is CUDA's legacy default stream, 2 the per-thread one, -1 orders nothing");
+  if (stream == 0)
+    fail(ErrorCode::InvalidArgument, "to_dlpack", loc,
+         "stream 0 is ambiguous: 1 is CUDA's legacy default stream, 2 the per-thread one, -1 orders nothing");
   if (stream != -1 && !device::runs_host_code(device)) {
     device::Backend& backend = device::backend(device, "to_dlpack", loc);
     backend.order_after(reinterpret_cast<void*>(stream), backend.current_stream());
@@ -95,10 +95,11 @@ Tensor from_dlpack(DLManagedTensor* managed, SourceLoc loc) {
   Managed* m = reinterpret_cast<Managed*>(managed);
   const View& v = m->view;
   Device device = Device::cpu();
-  if (v.device.kind == dlpack::kCuda)
-    device = Device::cuda(v.device.index);
+  if (v.device.kind == dlpack::kCuda) device = Device::cuda(v.device.index);
   else if (v.device.kind == dlpack::kCudaManaged)
-    fail(ErrorCode::DeviceUnavailable, op, loc, "the memory is managed by CUDA (DLPack device type 13), which is neither the host's nor one device's; copy it to one");
+    fail(ErrorCode::DeviceUnavailable, op, loc,
+         "the memory is managed by CUDA (DLPack device type 13), which is neither the host's nor one device's; copy it "
+         "to one");
   else if (v.device.kind != dlpack::kCpu && v.device.kind != dlpack::kCudaHost)
     fail(ErrorCode::DeviceUnavailable, op, loc, "the memory is on DLPack device type ", v.device.kind,
          "; only host memory (types 1 and 3) and CUDA memory (type 2) can be taken over");

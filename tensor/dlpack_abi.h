@@ -6,7 +6,15 @@ namespace reprise::dlpack {
 /// The memory layout of DLPack's structures, as its specification gives them. Our own names, so that a program may
 /// include dlpack/dlpack.h beside us.
 enum DeviceKind : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
-enum TypeCode : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kBool = 6, kFloat8E4M3FN = 10, kFloat8E5M2 = 12 };
+enum TypeCode : std::uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kBool = 6,
+  kFloat8E4M3FN = 10,
+  kFloat8E5M2 = 12
+};
 
 struct DeviceId {
   std::int32_t kind, index;

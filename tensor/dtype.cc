@@ -19,10 +19,12 @@ namespace {
 struct Names {
   std::string_view full, brief;
 };
-constexpr Names kNames[kDTypeCount] = {{"float32", "f32"},   {"float64", "f64"}, {"float16", "f16"},
-                                       {"bfloat16", "bf16"}, {"int8", "i8"},     {"uint8", "u8"},
-                                       {"int32", "i32"},     {"int64", "i64"},   {"bool", "bool"},
-                                       {"float8_e4m3fn", "f8e4m3fn"}, {"float8_e5m2", "f8e5m2"}};
+constexpr Names kNames[kDTypeCount] = {{"float32", "f32"},       {"float64", "f64"},
+                                       {"float16", "f16"},       {"bfloat16", "bf16"},
+                                       {"int8", "i8"},           {"uint8", "u8"},
+                                       {"int32", "i32"},         {"int64", "i64"},
+                                       {"bool", "bool"},         {"float8_e4m3fn", "f8e4m3fn"},
+                                       {"float8_e5m2", "f8e5m2"}};
 
 constexpr DType f4 = DType::Float32, f8 = DType::Float64, f2 = DType::Float16, bf = DType::BFloat16, i1 = DType::Int8,
                 u1 = DType::UInt8, i4 = DType::Int32, i8 = DType::Int64, b1 = DType::Bool;
@@ -81,13 +83,14 @@ std::uint16_t half_bits(float f) { return static_cast<std::uint16_t>(_cvtss_sh(f
 float half_value(std::uint16_t h) { return _cvtsh_ss(h); }
 #endif
 
-/// A float of `kMantissa` bits behind the point and exponents from 1 - kBias on, without its sign: the number of the value
-/// among those from 0 on. Values beyond the largest exponent go on counting.
+/// A float of `kMantissa` bits behind the point and exponents from 1 - kBias on, without its sign: the number of the
+/// value among those from 0 on. Values beyond the largest exponent go on counting.
 template <int kMantissa, int kBias>
 int count_of(float magnitude) {
   if (magnitude == 0) return 0;
   const int exponent = std::max(std::ilogb(magnitude), 1 - kBias);
-  const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, kMantissa - exponent)));  // exact but for the rounding
+  // exact but for the rounding
+  const int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, kMantissa - exponent)));
   return units + ((exponent + kBias - 1) << kMantissa);
 }
 template <int kMantissa, int kBias>
@@ -117,7 +120,9 @@ std::ostream& operator<<(std::ostream& s, DType t) { return s << dtype_name(t); 
 
 DType promote(DType a, DType b) {
   if (!is_storage_only(a) && !is_storage_only(b)) return kPromote[static_cast<int>(a)][static_cast<int>(b)];
-  if (a != b) fail(ErrorCode::DTypeMismatch, "", {}, dtype_name(a), " and ", dtype_name(b), " are not promoted to a common dtype; cast with to()");
+  if (a != b)
+    fail(ErrorCode::DTypeMismatch, "", {}, dtype_name(a), " and ", dtype_name(b),
+         " are not promoted to a common dtype; cast with to()");
   return a;
 }
 
@@ -128,8 +133,7 @@ BFloat16::BFloat16(float f) {
   std::uint32_t u = std::bit_cast<std::uint32_t>(f);
   if ((u & 0x7fffffff) > 0x7f800000)
     bits = static_cast<std::uint16_t>(u >> 16 | 0x40);  // a nan whose payload is in the low bits must not become inf
-  else
-    bits = static_cast<std::uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
+  else bits = static_cast<std::uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 Float8E4M3FN::Float8E4M3FN(float f) {
   constexpr int kNaN = 0x7f;
@@ -150,7 +154,9 @@ Float8E5M2::Float8E5M2(float f) {
 }
 Float8E5M2::operator float() const {
   const int count = bits & 0x7f;
-  const float v = count > 0x7c ? std::numeric_limits<float>::quiet_NaN() : count == 0x7c ? std::numeric_limits<float>::infinity() : value_of<2, 15>(count);
+  const float v = count > 0x7c    ? std::numeric_limits<float>::quiet_NaN()
+                  : count == 0x7c ? std::numeric_limits<float>::infinity()
+                                  : value_of<2, 15>(count);
   return bits & 0x80 ? -v : v;
 }
 

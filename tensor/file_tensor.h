@@ -20,7 +20,7 @@ struct Mapping {
 
 /// A file that is open, and what tensors are made of. Errors name the function and the path.
 struct TensorFile {
-  const char* function;          ///< that reads it
+  const char* function;  ///< that reads it
   std::string path;
   files::File file;
   std::int64_t bytes = 0;
@@ -31,9 +31,11 @@ struct TensorFile {
   void map_all(SourceLoc loc);
   /// Exactly these bytes. Throws Io.
   void read(std::int64_t offset, void* to, std::int64_t n, SourceLoc loc) const;
-  /// A tensor of the bytes from `begin` on, which were in the file when it was opened: a view of the mapping that keeps it alive, or a copy, where
-  /// nothing is mapped or the bytes are not aligned to their elements. Throws Io where the file has become too short, naming the tensor.
-  Tensor tensor(const std::string& name, std::int64_t begin, const std::int64_t* sizes, int rank, DType dtype, SourceLoc loc) const;
+  /// A tensor of the bytes from `begin` on, which were in the file when it was opened: a view of the mapping that keeps
+  /// it alive, or a copy, where nothing is mapped or the bytes are not aligned to their elements. Throws Io where the
+  /// file has become too short, naming the tensor.
+  Tensor tensor(const std::string& name, std::int64_t begin, const std::int64_t* sizes, int rank, DType dtype,
+                SourceLoc loc) const;
 };
 
 }  // namespace reprise

@@ -8,7 +8,8 @@ Tensor from_blob(void* data, IntArrayRef sizes, DType dtype, std::function<void(
                  Device device, SourceLoc loc) {
   constexpr const char* op = "from_blob";
   not_while_traced(op, loc);
-  if (static_cast<int>(dtype) >= kDTypeCount) fail(ErrorCode::InvalidArgument, op, loc, "there is no dtype ", static_cast<int>(dtype));
+  if (static_cast<int>(dtype) >= kDTypeCount)
+    fail(ErrorCode::InvalidArgument, op, loc, "there is no dtype ", static_cast<int>(dtype));
   device::require_available(device, op, loc);
   if (sizes.size() > kMaxRank)
     fail(ErrorCode::InvalidArgument, op, loc, "a tensor has at most ", kMaxRank, " dimensions, not ", sizes.size());

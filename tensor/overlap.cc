@@ -50,8 +50,7 @@ class BoundedSum {
       // Values of c*x reach without gaps to the next multiple: then c*k*y + c*x is c*z, z up to k*max_y + max_x.
       if (last && t.coefficient % last->coefficient == 0 && t.coefficient / last->coefficient <= last->max_x + 1)
         last->max_x += t.coefficient / last->coefficient * t.max_x;
-      else
-        terms_[kept++] = t;
+      else terms_[kept++] = t;
     }
     n_ = kept;
     std::reverse(terms_, terms_ + n_);

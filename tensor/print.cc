@@ -136,7 +136,8 @@ std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   if (impl_->trace) impl_->trace->reads_value("str", {});
   if (current_trace) current_trace->not_traceable(Bail::reads_value, "str", {});
-  if (is_discarded(*impl_->storage)) return "tensor(discarded, size=" + sizes_text(sizes()) + ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
+  if (is_discarded(*impl_->storage))
+    return "tensor(discarded, size=" + sizes_text(sizes()) + ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
   if (is_shape_only(impl_->device))
     return "tensor(..., size=" + sizes_text(sizes()) + ", dtype=" + std::string(dtype_name(impl_->dtype)) +
            ", device=" + impl_->device.str() + ")";

@@ -17,15 +17,15 @@ namespace {
 using nlohmann::json;
 constexpr const char* op = "load_safetensors";
 
-/// A value of the header, of at most two containers. (Those of the JSON library allocate where they are destroyed, and end the
-/// process when memory is exhausted.)
+/// A value of the header, of at most two containers. (Those of the JSON library allocate where they are destroyed, and
+/// end the process when memory is exhausted.)
 struct Value {
   enum class Kind : std::uint8_t { Null, Boolean, Number, String, Array, Object };
   Kind kind = Kind::Null;
-  bool fits = false;               ///< a number: an integer of 0 to INT64_MAX, which is `integer`
-  bool whole = false;              ///< a number: an integer
+  bool fits = false;   ///< a number: an integer of 0 to INT64_MAX, which is `integer`
+  bool whole = false;  ///< a number: an integer
   std::int64_t integer = 0;
-  std::string text{};              ///< of a string; of a number or a boolean as JSON writes it
+  std::string text{};  ///< of a string; of a number or a boolean as JSON writes it
   std::vector<Value> items{};
   std::map<std::string, Value, std::less<>> fields{};
 
@@ -65,8 +65,8 @@ class Reader {
     fail(ErrorCode::FileFormat, op, loc_, "'", shown(path_), "': ", parts...);
   }
 
-  /// Parses and checks the file; fills the maps. Returns the offset of the data. Reads, and does not look at a mapping: a
-  /// file that somebody changes meanwhile may give an error, and nothing worse.
+  /// Parses and checks the file; fills the maps. Returns the offset of the data. Reads, and does not look at a mapping:
+  /// a file that somebody changes meanwhile may give an error, and nothing worse.
   std::int64_t read(std::map<std::string, Entry, std::less<>>& entries,
                     std::map<std::string, std::string>& metadata) const {
     const std::int64_t bytes = file_.bytes;
@@ -88,8 +88,9 @@ class Reader {
   }
 
  private:
-  /// Takes the header as it is read, one tensor at a time, so that time and memory follow its length whatever it says: the JSON
-  /// reader's own tree looks through all that came before at the end of each object, and is destroyed by recursion.
+  /// Takes the header as it is read, one tensor at a time, so that time and memory follow its length whatever it says:
+  /// the JSON reader's own tree looks through all that came before at the end of each object, and is destroyed by
+  /// recursion.
   struct Events {
     const Reader& reader;
     std::map<std::string, Entry, std::less<>>& entries;
@@ -102,9 +103,15 @@ class Reader {
 
     bool null() { return put({}); }
     bool boolean(bool v) { return put({.kind = Value::Kind::Boolean, .text = v ? "true" : "false"}); }
-    bool number_integer(std::int64_t v) { return put({.kind = Value::Kind::Number, .fits = v >= 0, .whole = true, .integer = v, .text = std::to_string(v)}); }
+    bool number_integer(std::int64_t v) {
+      return put({.kind = Value::Kind::Number, .fits = v >= 0, .whole = true, .integer = v, .text = std::to_string(v)});
+    }
     bool number_unsigned(std::uint64_t v) {
-      return put({.kind = Value::Kind::Number, .fits = v <= static_cast<std::uint64_t>(INT64_MAX), .whole = true, .integer = static_cast<std::int64_t>(v), .text = std::to_string(v)});
+      return put({.kind = Value::Kind::Number,
+                  .fits = v <= static_cast<std::uint64_t>(INT64_MAX),
+                  .whole = true,
+                  .integer = static_cast<std::int64_t>(v),
+                  .text = std::to_string(v)});
     }
     bool number_float(double, const std::string& text) { return put({.kind = Value::Kind::Number, .text = text}); }
     bool string(std::string& v) { return put({.kind = Value::Kind::String, .text = std::move(v)}); }
@@ -124,16 +131,18 @@ class Reader {
     bool end_object() { return end(); }
     bool end_array() { return end(); }
     bool key(std::string& k) {
-      if (depth == 1)
-        name = std::move(k);
-      else if (field = std::move(k); entry.fields.contains(field))
-        twice(field);
+      if (depth == 1) name = std::move(k);
+      else if (field = std::move(k); entry.fields.contains(field)) twice(field);
       return true;
     }
-    bool parse_error(std::size_t, const std::string&, const json::exception& e) { reader.bad("the header is not JSON: ", shown(e.what())); }
+    bool parse_error(std::size_t, const std::string&, const json::exception& e) {
+      reader.bad("the header is not JSON: ", shown(e.what()));
+    }
 
    private:
-    [[noreturn]] void twice(const std::string& k) const { reader.bad("the key '", shown(k), "' occurs twice in the header"); }
+    [[noreturn]] void twice(const std::string& k) const {
+      reader.bad("the key '", shown(k), "' occurs twice in the header");
+    }
     bool put(Value v) {
       constexpr std::size_t kLongest = 1000;
       if (depth == 0) reader.bad("the header is a JSON ", v.type_name(), ", not an object");
@@ -144,7 +153,8 @@ class Reader {
       }
       Value& into = depth == 3 ? *list : entry;
       if (into.kind == Value::Kind::Object) return into.fields[field] = std::move(v), true;
-      if (into.items.size() == kLongest) reader.bad("'", shown(name), "' holds a list of more than ", kLongest, " values");
+      if (into.items.size() == kLongest)
+        reader.bad("'", shown(name), "' holds a list of more than ", kLongest, " values");
       into.items.push_back(std::move(v));
       return true;
     }
@@ -165,7 +175,8 @@ class Reader {
   void read_metadata(const Value& value, std::map<std::string, std::string>& metadata) const {
     if (value.kind != Value::Kind::Object) bad("__metadata__ is a JSON ", value.type_name(), ", not an object");
     for (auto& [key, text] : value.fields) {
-      if (text.kind != Value::Kind::String) bad("__metadata__ '", shown(key), "' is a JSON ", text.type_name(), ", not a string");
+      if (text.kind != Value::Kind::String)
+        bad("__metadata__ '", shown(key), "' is a JSON ", text.type_name(), ", not a string");
       metadata[key] = text.text;
     }
   }
@@ -175,12 +186,15 @@ class Reader {
     for (const char* key : {"dtype", "shape", "data_offsets"})
       if (!value.fields.contains(key)) bad("tensor '", name, "' has no ", key);
     Entry e;
-    const Value &dtype = value.fields.find("dtype")->second, &shape = value.fields.find("shape")->second, &offsets = value.fields.find("data_offsets")->second;
-    if (dtype.kind != Value::Kind::String) bad("tensor '", name, "': dtype is a JSON ", dtype.type_name(), ", not a string");
+    const Value &dtype = value.fields.find("dtype")->second, &shape = value.fields.find("shape")->second,
+                &offsets = value.fields.find("data_offsets")->second;
+    if (dtype.kind != Value::Kind::String)
+      bad("tensor '", name, "': dtype is a JSON ", dtype.type_name(), ", not a string");
     std::optional<DType> known = safetensors::dtype_from(dtype.text);
     if (!known) bad("tensor '", name, "' has the unknown dtype '", shown(dtype.text), "'");
     e.dtype = *known;
-    if (shape.kind != Value::Kind::Array) bad("tensor '", name, "': shape is a JSON ", shape.type_name(), ", not an array");
+    if (shape.kind != Value::Kind::Array)
+      bad("tensor '", name, "': shape is a JSON ", shape.type_name(), ", not an array");
     if (shape.items.size() > kMaxRank)
       bad("tensor '", name, "' has ", shape.items.size(), " dimensions; at most ", kMaxRank, " are supported");
     std::int64_t bytes = item_size(e.dtype);
@@ -228,9 +242,10 @@ class Reader {
     const std::string* before = nullptr;
     for (auto [name, e] : order) {
       if (e->begin < at)
-        bad("tensor '", shown(*name), "' begins at byte ", e->begin, " and overlaps tensor '", shown(*before), "', which ends at ",
-            at);
-      if (e->begin > at) bad("tensor '", shown(*name), "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
+        bad("tensor '", shown(*name), "' begins at byte ", e->begin, " and overlaps tensor '", shown(*before),
+            "', which ends at ", at);
+      if (e->begin > at)
+        bad("tensor '", shown(*name), "' begins at byte ", e->begin, ", which leaves a hole after byte ", at);
       at = e->end;
       before = name;
     }
@@ -259,8 +274,8 @@ struct SafeTensors::File : TensorFile {
     if (e.dtype == DType::Bool)
       for (std::int64_t i = 0; i < bytes; ++i)
         if (static_cast<unsigned char>(data[i]) > 1)
-          fail(ErrorCode::FileFormat, op, loc, "'", shown(path), "': tensor '", shown(name), "' is BOOL, but its byte ", i, " is ",
-               int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
+          fail(ErrorCode::FileFormat, op, loc, "'", shown(path), "': tensor '", shown(name), "' is BOOL, but its byte ",
+               i, " is ", int{static_cast<unsigned char>(data[i])}, ", neither 0 nor 1");
     return t;
   }
 };
@@ -286,7 +301,8 @@ Tensor SafeTensors::at(std::string_view name, SourceLoc loc) const {
     std::vector<std::string_view> names;
     for (auto& [n, e] : file_->entries) names.push_back(n);
     std::string hint = names.empty() ? "it holds none" : "did you mean '" + shown(nearest_name(name, names)) + "'?";
-    fail(ErrorCode::InvalidArgument, "SafeTensors::at", loc, "'", shown(file_->path), "' has no tensor '", shown(name), "'; ", hint);
+    fail(ErrorCode::InvalidArgument, "SafeTensors::at", loc, "'", shown(file_->path), "' has no tensor '", shown(name),
+         "'; ", hint);
   }
   std::lock_guard lock(file_->mu);
   Tensor& t = file_->made[found->first];
@@ -309,6 +325,8 @@ SafeTensors load_safetensors(const std::string& path, Reading how, SourceLoc loc
   return s;
 }
 
-SafeTensors load_safetensors(const std::string& path, SourceLoc loc) { return load_safetensors(path, Reading::Mapped, loc); }
+SafeTensors load_safetensors(const std::string& path, SourceLoc loc) {
+  return load_safetensors(path, Reading::Mapped, loc);
+}
 
 }  // namespace reprise

@@ -49,10 +49,8 @@ void write_tensor(AtomicFile& out, TensorImpl& t) {
   buffer.reserve(kBuffer + 8);
   const char* base = t.data();
   for_each_offset(t, [&](std::int64_t at) {
-    if (is_bool)
-      buffer.push_back(base[at] != 0);
-    else
-      buffer.insert(buffer.end(), base + at * item, base + (at + 1) * item);
+    if (is_bool) buffer.push_back(base[at] != 0);
+    else buffer.insert(buffer.end(), base + at * item, base + (at + 1) * item);
     if (buffer.size() < kBuffer) return;
     out.write(buffer.data(), static_cast<std::int64_t>(buffer.size()));
     buffer.clear();
@@ -75,8 +73,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
   // Wide elements first: with a header of a multiple of 8 bytes all data are aligned.
   std::stable_sort(order.begin(), order.end(),
                    [](auto& a, auto& b) { return item_size(a.second->dtype) > item_size(b.second->dtype); });
-  // Only texts are values of the JSON library: objects and lists allocate where they are destroyed, and end the process when
-  // memory is exhausted.
+  // Only texts are values of the JSON library: objects and lists allocate where they are destroyed, and end the process
+  // when memory is exhausted.
   auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
   std::string header = "{";
   auto begin = [&](const std::string& key) { header += (header.back() == '{' ? "" : ",") + quoted(key) + ":"; };
@@ -86,7 +84,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
     for (auto [name, t] : order) {
       const std::int64_t end = at + t->numel() * item_size(t->dtype);
       std::string& e = entries[*name];
-      e = "{\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(end) + "],\"dtype\":\"" + std::string(safetensors::name_of(t->dtype)) + "\",\"shape\":[";
+      e = "{\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(end) + "],\"dtype\":\"" +
+          std::string(safetensors::name_of(t->dtype)) + "\",\"shape\":[";
       for (int d = 0; d < t->rank; ++d) e += (d ? "," : "") + std::to_string(t->sizes[d]);
       e += "]}";
       at = end;

@@ -51,7 +51,9 @@ constinit std::atomic<std::uint64_t> frozen_changes{1};
 void freeze_storage(Storage& s) noexcept {
   static constinit std::atomic<std::uint64_t> g_numbers{0};
   std::uint64_t none = 0;
-  if (!s.frozen.load(std::memory_order_relaxed)) s.frozen.compare_exchange_strong(none, g_numbers.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (!s.frozen.load(std::memory_order_relaxed))
+    s.frozen.compare_exchange_strong(none, g_numbers.fetch_add(1, std::memory_order_relaxed) + 1,
+                                     std::memory_order_relaxed);
 }
 
 void swap_bytes(Storage& a, Storage& b) noexcept {
@@ -64,7 +66,8 @@ void swap_bytes(Storage& a, Storage& b) noexcept {
 void retain(Storage* s) noexcept { s->refs.fetch_add(1, std::memory_order_relaxed); }
 void release(Storage* s) noexcept {
   if (s->refs.load(std::memory_order_acquire) != 1 && s->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (const std::uint64_t number = s->frozen.load(std::memory_order_relaxed)) [[unlikely]] frozen_dies(number);
+  if (const std::uint64_t number = s->frozen.load(std::memory_order_relaxed)) [[unlikely]]
+    frozen_dies(number);
   free_bytes(*s);
   delete s;
 }
@@ -74,10 +77,8 @@ Storage* new_storage(Device device, std::int64_t bytes) {
   s->device = device;
   if (is_shape_only(device)) {
     any_shape_only.store(true, std::memory_order_relaxed);
-  } else if (bytes)
-    s->data = device::allocate(device, bytes);
-  else
-    device::require_available(device, "allocate");
+  } else if (bytes) s->data = device::allocate(device, bytes);
+  else device::require_available(device, "allocate");
   s->bytes = bytes;
   return s.release();
 }
@@ -195,12 +196,14 @@ void refuse_discarded(const TensorImpl& t, std::string_view what, SourceLoc loc)
     std::lock_guard lock(discarded_names().mu);
     told = discarded_names().by_number[t.storage->frozen.load(std::memory_order_relaxed)];
   }
-  fail(ErrorCode::StorageFreed, std::string(what).c_str(), loc, "the elements of '", told.first, "' (", t.numel(), " of ", t.dtype, ") were discarded at ",
-       told.second ? told.second.file : "?", ":", told.second.line, ": what compiled functions had folded of them is all that is left");
+  fail(ErrorCode::StorageFreed, std::string(what).c_str(), loc, "the elements of '", told.first, "' (", t.numel(),
+       " of ", t.dtype, ") were discarded at ", told.second ? told.second.file : "?", ":", told.second.line,
+       ": what compiled functions had folded of them is all that is left");
 }
 
 void check_not_released(const TensorImpl& t, const char* what, SourceLoc loc) {
-  if (is_discarded(*t.storage)) [[unlikely]] refuse_discarded(t, what, loc);
+  if (is_discarded(*t.storage)) [[unlikely]]
+    refuse_discarded(t, what, loc);
   if (t.storage->released) [[unlikely]]
     fail(ErrorCode::StorageFreed, what, loc, "the storage of a tensor of ", t.numel(), " elements of ", t.dtype,
          " was released");

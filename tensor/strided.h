@@ -50,7 +50,8 @@ T load_element(const char* p) {
 }
 
 template <class T>
-inline constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2>;
+inline constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
+                                  std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2>;
 
 /// Conversion between element types without undefined behaviour: a float outside an integer's range becomes the nearest
 /// end of the range, nan becomes 0; integers wrap.
@@ -76,28 +77,17 @@ To convert_element(From v) {
 template <class F>
 decltype(auto) dispatch(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::Float32:
-      return f(static_cast<float*>(nullptr));
-    case DType::Float64:
-      return f(static_cast<double*>(nullptr));
-    case DType::Float16:
-      return f(static_cast<Half*>(nullptr));
-    case DType::BFloat16:
-      return f(static_cast<BFloat16*>(nullptr));
-    case DType::Int8:
-      return f(static_cast<std::int8_t*>(nullptr));
-    case DType::UInt8:
-      return f(static_cast<std::uint8_t*>(nullptr));
-    case DType::Int32:
-      return f(static_cast<std::int32_t*>(nullptr));
-    case DType::Int64:
-      return f(static_cast<std::int64_t*>(nullptr));
-    case DType::Float8E4M3FN:
-      return f(static_cast<Float8E4M3FN*>(nullptr));
-    case DType::Float8E5M2:
-      return f(static_cast<Float8E5M2*>(nullptr));
-    case DType::Bool:
-      break;
+    case DType::Float32: return f(static_cast<float*>(nullptr));
+    case DType::Float64: return f(static_cast<double*>(nullptr));
+    case DType::Float16: return f(static_cast<Half*>(nullptr));
+    case DType::BFloat16: return f(static_cast<BFloat16*>(nullptr));
+    case DType::Int8: return f(static_cast<std::int8_t*>(nullptr));
+    case DType::UInt8: return f(static_cast<std::uint8_t*>(nullptr));
+    case DType::Int32: return f(static_cast<std::int32_t*>(nullptr));
+    case DType::Int64: return f(static_cast<std::int64_t*>(nullptr));
+    case DType::Float8E4M3FN: return f(static_cast<Float8E4M3FN*>(nullptr));
+    case DType::Float8E5M2: return f(static_cast<Float8E5M2*>(nullptr));
+    case DType::Bool: break;
   }
   return f(static_cast<bool*>(nullptr));
 }

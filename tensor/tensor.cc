@@ -64,7 +64,8 @@ Int Tensor::size(int d, SourceLoc loc) const {
 }
 Int Tensor::stride(int d, SourceLoc loc) const {
   const TensorImpl& t = defined_impl(*this, "stride", loc);
-  if (const TracedTensor* seen = traced(*this, t)) return seen->meta_with_strides(loc).layout.strides[existing_dim(d, seen->meta().dim(), "stride", loc)];
+  if (const TracedTensor* seen = traced(*this, t))
+    return seen->meta_with_strides(loc).layout.strides[existing_dim(d, seen->meta().dim(), "stride", loc)];
   return t.strides[existing_dim(d, t.rank, "stride", loc)];
 }
 Ints Tensor::sizes() const {

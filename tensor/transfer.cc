@@ -32,7 +32,8 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 bool copy_unwaited(const TensorImpl& to, const TensorImpl& from) {
   const std::int64_t bytes = byte_extent(from);
   bool fits = to.dtype == from.dtype && to.rank == from.rank && bytes == from.numel() * item_size(from.dtype);
-  for (int d = 0; fits && d < to.rank; ++d) fits = to.sizes[d] == from.sizes[d] && (to.sizes[d] == 1 || to.strides[d] == from.strides[d]);
+  for (int d = 0; fits && d < to.rank; ++d)
+    fits = to.sizes[d] == from.sizes[d] && (to.sizes[d] == 1 || to.strides[d] == from.strides[d]);
   if (!fits) return false;
   if (!device::runs_host_code(to.device) && from.storage->pinned == to.device) {
     device::Backend& d = device::backend(to.device);
@@ -63,7 +64,8 @@ Tensor pinned_copy(const Tensor& t, Device device, SourceLoc loc) {
   checked_storage(t, "pin_memory", loc);
   const TensorImpl& from = *t.impl();
   const std::int64_t bytes = byte_extent(from);
-  Tensor out = Tensor::adopt(new_impl(from.dtype, Device::cpu(), from.sizes, from.strides, from.rank, 0, new_pinned_storage(device, bytes)));
+  Tensor out = Tensor::adopt(
+      new_impl(from.dtype, Device::cpu(), from.sizes, from.strides, from.rank, 0, new_pinned_storage(device, bytes)));
   if (bytes) std::memcpy(out.impl()->data(), from.data(), static_cast<std::size_t>(bytes));
   return out;
 }

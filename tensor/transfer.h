@@ -3,16 +3,15 @@
 
 namespace reprise {
 
-/// The same elements in the same layout in new storage on `device`, from the view's first element to its last; what lies
-/// between elements comes along. Ordered with the devices' current streams; a copy to the host is complete on return.
-/// Throws DeviceUnavailable, OutOfMemory, StorageFreed.
-/// `non_blocking`: what the host gets is in pinned memory and complete when the current stream's work is over; from pinned
-/// memory nothing is waited for either.
+/// The same elements in the same layout in new storage on `device`, from the view's first element to its last; what
+/// lies between elements comes along. Ordered with the devices' current streams; a copy to the host is complete on
+/// return. Throws DeviceUnavailable, OutOfMemory, StorageFreed. `non_blocking`: what the host gets is in pinned memory
+/// and complete when the current stream's work is over; from pinned memory nothing is waited for either.
 Tensor transfer(const Tensor&, Device device, const char* what, SourceLoc loc = {}, bool non_blocking = false);
 /// The same elements in memory that `device` copies from and to by itself.
 Tensor pinned_copy(const Tensor& on_host, Device device, SourceLoc loc);
-/// Copies between a pinned tensor of the host and one on its device without waiting. False, and nothing done, when the two are
-/// no such pair or lie in memory differently.
+/// Copies between a pinned tensor of the host and one on its device without waiting. False, and nothing done, when the
+/// two are no such pair or lie in memory differently.
 bool copy_unwaited(const TensorImpl& to, const TensorImpl& from);
 
 /// Bytes from one device's memory to another's (or the same), as transfer() does it.

@@ -12,8 +12,8 @@ namespace reprise {
 
 constinit std::atomic<int> detail::empty_variables{0}, detail::traces{0};
 
-/// The lists that variables are in: one of each tensor; those that hold none by where they are, because handles that hold
-/// nothing come and go all the time, and models have many that stay empty (biases that are not there).
+/// The lists that variables are in: one of each tensor; those that hold none by where they are, because handles that
+/// hold nothing come and go all the time, and models have many that stay empty (biases that are not there).
 struct Variables {
   static constinit ForkMutex mu;
   static constexpr int kEmptyBits = 10;
@@ -21,7 +21,9 @@ struct Variables {
 
   /// Changed under the mutex; read without it only to see that there is none.
   static std::atomic<Variable*>& list_of(TensorImpl* value, const Tensor* at) {
-    return value ? value->variables : empty[reinterpret_cast<std::uintptr_t>(at) / sizeof(Tensor) * 0x9e3779b97f4a7c15u >> (64 - kEmptyBits)];
+    return value ? value->variables
+                 : empty[reinterpret_cast<std::uintptr_t>(at) / sizeof(Tensor) * 0x9e3779b97f4a7c15u >>
+                         (64 - kEmptyBits)];
   }
   static void link(Variable& v, TensorImpl* value) {
     v.value_.store(value, std::memory_order_release);
@@ -98,7 +100,8 @@ bool is_static(const void* address) {
     for (int i = 0; i < module->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = module->dlpi_phdr[i];
       if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_W)) continue;
-      const auto begin = static_cast<std::uintptr_t>(module->dlpi_addr) + segment.p_vaddr, at = reinterpret_cast<std::uintptr_t>(address);
+      const auto begin = static_cast<std::uintptr_t>(module->dlpi_addr) + segment.p_vaddr,
+                 at = reinterpret_cast<std::uintptr_t>(address);
       if (begin <= at && at < begin + segment.p_memsz) return 1;
     }
     return 0;
@@ -113,7 +116,8 @@ bool is_on_stack_above(const void* address, const void* frame) {
   std::size_t size = 0;
   pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
-  const auto begin = reinterpret_cast<std::uintptr_t>(lowest), now = reinterpret_cast<std::uintptr_t>(frame), at = reinterpret_cast<std::uintptr_t>(address);
+  const auto begin = reinterpret_cast<std::uintptr_t>(lowest), now = reinterpret_cast<std::uintptr_t>(frame),
+             at = reinterpret_cast<std::uintptr_t>(address);
   return begin <= now && now < at && at < begin + size;
 }
 
@@ -122,7 +126,8 @@ bool is_thread_local(const void* address) {
     for (int i = 0; i < module->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = module->dlpi_phdr[i];
       if (segment.p_type != PT_TLS || !module->dlpi_tls_data) continue;
-      const auto begin = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data), at = reinterpret_cast<std::uintptr_t>(address);
+      const auto begin = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data),
+                 at = reinterpret_cast<std::uintptr_t>(address);
       if (begin <= at && at < begin + segment.p_memsz) return 1;
     }
     return 0;
@@ -185,13 +190,12 @@ void moved(const Tensor& from, const Tensor& to) noexcept {
 }
 
 void assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if ((before || empty_variables.load(std::memory_order_relaxed)) && Variables::list_of(before, &to).load(std::memory_order_acquire)) [[unlikely]]
+  if ((before || empty_variables.load(std::memory_order_relaxed)) &&
+      Variables::list_of(before, &to).load(std::memory_order_acquire)) [[unlikely]]
     Variables::holds(&to, before, to.impl());
   if (is_followed()) [[unlikely]] {
-    if (current_trace)
-      current_trace->handle_assigned(to, before);
-    else if (t_handles)
-      for_each_hook([&](HandleHook& h) { h.handle_assigned(to, before); });
+    if (current_trace) current_trace->handle_assigned(to, before);
+    else if (t_handles) for_each_hook([&](HandleHook& h) { h.handle_assigned(to, before); });
   }
   if (before) release(before);
 }

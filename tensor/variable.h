@@ -6,15 +6,16 @@
 
 namespace reprise {
 
-/// A handle of the user's program (a local that a lambda captured by reference, a member, an element of a vector, a global)
-/// that a traced function has read. A replay does not run the function, but must see the tensor that the function would see
-/// now; so what the handle holds is followed from the trace on: assigning it, moving from it and destroying it tell.
+/// A handle of the user's program (a local that a lambda captured by reference, a member, an element of a vector, a
+/// global) that a traced function has read. A replay does not run the function, but must see the tensor that the
+/// function would see now; so what the handle holds is followed from the trace on: assigning it, moving from it and
+/// destroying it tell.
 ///
-/// A tensor knows which watched handles hold it (TensorImpl::variables): to assign, move from or destroy a handle of another tensor
-/// costs one load more. Of a tensor that a watched handle holds it takes the mutex, and so may destroying an empty handle whose
-/// address resembles that of a watched empty one.
-/// Threads: links are guarded by one mutex; `value` may be read at any time. Reading it while another thread assigns the handle
-/// is the race that calling the function would be.
+/// A tensor knows which watched handles hold it (TensorImpl::variables): to assign, move from or destroy a handle of
+/// another tensor costs one load more. Of a tensor that a watched handle holds it takes the mutex, and so may
+/// destroying an empty handle whose address resembles that of a watched empty one. Threads: links are guarded by one
+/// mutex; `value` may be read at any time. Reading it while another thread assigns the handle is the race that calling
+/// the function would be.
 class Variable : public std::enable_shared_from_this<Variable> {
  public:
   Variable(const Tensor* at, TensorImpl* value);  ///< with the mutex held: use watch()

@@ -16,7 +16,9 @@ namespace {
 std::string function_of(const std::string& name) { return name.substr(0, name.rfind('/')); }
 
 /// Of microseconds or bytes: what a hostile log says of them adds up, too.
-std::int64_t amount_of(const json& e, const char* key) { return std::clamp<std::int64_t>(number_of(e, key), 0, std::int64_t{1} << 40); }
+std::int64_t amount_of(const json& e, const char* key) {
+  return std::clamp<std::int64_t>(number_of(e, key), 0, std::int64_t{1} << 40);
+}
 
 std::string number_text(double v, const char* unit) {
   char s[48];
@@ -24,12 +26,14 @@ std::string number_text(double v, const char* unit) {
   return s;
 }
 
-/// What of a miss is the same when it comes again, and what is not. The texts are GuardSet::explain's and StructureDifference's.
+/// What of a miss is the same when it comes again, and what is not. The texts are GuardSet::explain's and
+/// StructureDifference's.
 struct Parts {
   std::string what, line, value;
 };
 Parts parts_of(const std::string& failed) {
-  const std::size_t wanted = failed.find("; wanted "), born = failed.find("guard born at "), was = failed.rfind(", was ");
+  const std::size_t wanted = failed.find("; wanted "), born = failed.find("guard born at "),
+                    was = failed.rfind(", was ");
   Parts p;
   const std::string head = failed.substr(0, std::min(wanted, was));
   const std::size_t is = head.find(" is ");
@@ -46,15 +50,14 @@ void add_value(Cause& c, const std::string& value) {
   else ++c.values_left_out;
 }
 
-std::string cut(std::string text, std::size_t most) {
-  return text.size() <= most ? text : shortened(text, most);
-}
+std::string cut(std::string text, std::size_t most) { return text.size() <= most ? text : shortened(text, most); }
 
 }  // namespace
 
 std::string time_text(std::int64_t us) {
   if (us < 1000) return std::to_string(us) + " us";
-  return us < 1000000 ? number_text(static_cast<double>(us) / 1e3, "ms") : number_text(static_cast<double>(us) / 1e6, "s");
+  return us < 1000000 ? number_text(static_cast<double>(us) / 1e3, "ms")
+                      : number_text(static_cast<double>(us) / 1e6, "s");
 }
 std::string bytes_text(std::int64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " bytes";
@@ -101,20 +104,29 @@ void Account::compiled(const json& e, Function& f, const std::string& name) {
   c.trace_us = amount_of(e, "trace_us"), c.build_us = amount_of(e, "build_us");
   c.guards = amount_of(e, "guards"), c.launches = amount_of(e, "launches");
   const std::int64_t functionalize = amount_of(e, "functionalize_us");
-  c.phases = {std::max<std::int64_t>(c.trace_us - functionalize, 0), functionalize, amount_of(e, "passes_us"), amount_of(e, "lower_us"), amount_of(e, "code_us"), amount_of(e, "load_us")};
+  c.phases = {std::max<std::int64_t>(c.trace_us - functionalize, 0),
+              functionalize,
+              amount_of(e, "passes_us"),
+              amount_of(e, "lower_us"),
+              amount_of(e, "code_us"),
+              amount_of(e, "load_us")};
   ++f.compiled;
   f.lost_us += c.trace_us + c.build_us;
   for (std::size_t i = 0; i < c.phases.size(); ++i) f.phases[i] += c.phases[i];
   f.by_name[name] = f.compilations.size();
   if (f.compilations.size() < bounds.compilations) f.compilations.push_back(std::move(c));
-  else f.by_name[name] = f.compilations.size() - 1, f.compilations.back() = std::move(c);  // the latest is what comes next
+  // the latest is what comes next
+  else f.by_name[name] = f.compilations.size() - 1, f.compilations.back() = std::move(c);
   if (f.by_name.size() > 2 * bounds.compilations) f.by_name.clear();
 }
 
 // It follows its compilation.
 void Account::recompiled(const json& e, Function& f, const std::string& name) {
   auto made = f.by_name.find(name);
-  Compilation* c = made != f.by_name.end() && made->second < f.compilations.size() && f.compilations[made->second].name == name ? &f.compilations[made->second] : nullptr;
+  Compilation* c =
+      made != f.by_name.end() && made->second < f.compilations.size() && f.compilations[made->second].name == name
+          ? &f.compilations[made->second]
+          : nullptr;
   const std::string failed = cut(text_of(e, "failed"), 4000), remedy = cut(text_of(e, "remedy"), 1000);
   if (c) c->against = text_of(e, "against"), c->failed = failed, c->remedy = remedy;
   Parts p = parts_of(failed);
@@ -141,7 +153,8 @@ void Account::pool_grew(const json& e) {
   std::int64_t all = 0;
   for (const auto& [lane, bytes] : lanes_) all += bytes;
   pool_bytes = std::max(pool_bytes, all);
-  memory["pool" + (files.size() > 1 ? " in " + files.back() : "")].add(static_cast<double>(number_of(e, "t_us")) / 1e3, static_cast<double>(all), bounds.points);
+  memory["pool" + (files.size() > 1 ? " in " + files.back() : "")].add(static_cast<double>(number_of(e, "t_us")) / 1e3,
+                                                                       static_cast<double>(all), bounds.points);
 }
 
 void Account::take(const json& e) {
@@ -156,10 +169,14 @@ void Account::take(const json& e) {
     return;
   }
   if (name.empty()) return;
-  // Events of guards and passes are detail; the account is of what was compiled, recorded and refused, and of its graphs where they are wanted.
-  static const char* const told[] = {"compiled", "recompiled", "not_traceable", "compile_failed", "mutation", "recording_made", "recording_evicted"};
+  // Events of guards and passes are detail; the account is of what was compiled, recorded and refused, and of its
+  // graphs where they are wanted.
+  static const char* const told[] = {"compiled", "recompiled",     "not_traceable",    "compile_failed",
+                                     "mutation", "recording_made", "recording_evicted"};
   static const char* const graphs[] = {"traced", "functionalized", "optimized", "launches"};
-  auto is_one = [&](const auto& of) { return std::any_of(std::begin(of), std::end(of), [&](const char* t) { return event == t; }); };
+  auto is_one = [&](const auto& of) {
+    return std::any_of(std::begin(of), std::end(of), [&](const char* t) { return event == t; });
+  };
   const bool text = bounds.graphs && is_one(graphs);
   if (!text && !is_one(told)) return;
   Function* const found = function(function_of(name));
@@ -167,13 +184,16 @@ void Account::take(const json& e) {
   Function& f = *found;
   if (text) {
     if (event == "launches") {  // it follows the compilation
-      if (auto made = f.by_name.find(name); made != f.by_name.end() && made->second < bounds.texts) f.compilations[made->second].listing = cut(text_of(e, "text"), bounds.text_bytes);
+      if (auto made = f.by_name.find(name); made != f.by_name.end() && made->second < bounds.texts)
+        f.compilations[made->second].listing = cut(text_of(e, "text"), bounds.text_bytes);
       return;
     }
     if (f.compilations.size() >= bounds.texts) return;
     if (f.begun.size() > 64) f.begun.clear();  // of compilations that failed
     Compilation& c = f.begun[name];
-    (event == "traced" ? c.traced : event == "functionalized" ? c.functional : c.optimized) = cut(text_of(e, "graph"), bounds.text_bytes);
+    (event == "traced"           ? c.traced
+     : event == "functionalized" ? c.functional
+                                 : c.optimized) = cut(text_of(e, "graph"), bounds.text_bytes);
   } else if (event == "compiled") {
     compiled(e, f, name);
   } else if (event == "recompiled") {
@@ -189,7 +209,8 @@ void Account::take(const json& e) {
     else f.recording_bytes = amount_of(e, "bytes");
     f.largest_pool = std::max(f.largest_pool, amount_of(e, "pool_bytes"));
     if (name.find('/') != std::string::npos && memory.size() < 32)
-      memory["recordings of " + f.name + (files.size() > 1 ? " in " + files.back() : "")].add(static_cast<double>(number_of(e, "t_us")) / 1e3, static_cast<double>(f.recording_bytes), bounds.points);
+      memory["recordings of " + f.name + (files.size() > 1 ? " in " + files.back() : "")].add(
+          static_cast<double>(number_of(e, "t_us")) / 1e3, static_cast<double>(f.recording_bytes), bounds.points);
   } else {
     const std::string reason = cut(text_of(e, "reason"), 2000);
     if (auto at = f.refusals.find(reason); at != f.refusals.end()) ++at->second;
@@ -200,7 +221,8 @@ void Account::take(const json& e) {
 std::vector<const Function*> Account::by_time() const {
   std::vector<const Function*> out;
   for (const Function& f : functions) out.push_back(&f);
-  std::stable_sort(out.begin(), out.end(), [](const Function* a, const Function* b) { return a->lost_us > b->lost_us; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Function* a, const Function* b) { return a->lost_us > b->lost_us; });
   return out;
 }
 
@@ -208,7 +230,8 @@ std::vector<Account::Advice> Account::advice(std::size_t most) const {
   std::vector<Advice> out;
   for (const Function& f : functions) {
     for (const Cause& c : f.causes) {
-      std::string text = f.name + ": compiled again " + (c.times == 1 ? "once" : std::to_string(c.times) + " times") + (c.lost_us ? ", " + time_text(c.lost_us) : "") + ", because of " + c.what;
+      std::string text = f.name + ": compiled again " + (c.times == 1 ? "once" : std::to_string(c.times) + " times") +
+                         (c.lost_us ? ", " + time_text(c.lost_us) : "") + ", because of " + c.what;
       for (const std::string& v : c.values) text += (&v == &c.values.front() ? " (" : ", ") + v;
       if (!c.values.empty()) text += c.values_left_out ? ", ...)" : ")";
       if (!c.line.empty()) text += " at " + c.line;
@@ -216,7 +239,10 @@ std::vector<Account::Advice> Account::advice(std::size_t most) const {
     }
     for (const auto& [reason, times] : f.refusals) out.push_back({&f, 0, f.name + ": runs eagerly: " + reason});
     if (f.recordings_evicted > f.recordings_made / 2 && f.recordings_evicted >= 16)
-      out.push_back({&f, 0, f.name + ": " + std::to_string(f.recordings_evicted) + " of " + std::to_string(f.recordings_made) + " recordings were dropped for want of room: sizes take turns. Raise CompileOptions::recordings_max"});
+      out.push_back(
+          {&f, 0,
+           f.name + ": " + std::to_string(f.recordings_evicted) + " of " + std::to_string(f.recordings_made) +
+               " recordings were dropped for want of room: sizes take turns. Raise CompileOptions::recordings_max"});
   }
   std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) { return a.lost_us > b.lost_us; });
   if (out.size() > most) out.resize(most);

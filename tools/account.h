@@ -12,22 +12,24 @@ namespace reprise::tool {
 
 /// How much of a log is kept, however long it is; what is more is counted.
 struct Bounds {
-  std::size_t functions = 10000, compilations = 10000, causes = 200, texts = 200;  ///< all but the first: of each function
-  std::size_t text_bytes = 65536;                                                  ///< of one graph
-  bool graphs = false;                                                             ///< are they wanted at all
-  std::size_t points = 4000;                                                       ///< of one curve
+  /// all but the first: of each function
+  std::size_t functions = 10000, compilations = 10000, causes = 200, texts = 200;
+  std::size_t text_bytes = 65536;  ///< of one graph
+  bool graphs = false;             ///< are they wanted at all
+  std::size_t points = 4000;       ///< of one curve
 };
 
 /// Phases of compilations, as the log's fields call them.
-inline constexpr std::array<const char*, 6> kPhaseNames = {"trace", "functionalize", "passes", "lower", "machine code", "load"};
+inline constexpr std::array<const char*, 6> kPhaseNames = {"trace", "functionalize", "passes",
+                                                           "lower", "machine code",  "load"};
 using PhaseUs = std::array<std::int64_t, kPhaseNames.size()>;
 
 /// Why compilations happened again: the same part of the arguments at the same line of the program.
 struct Cause {
-  std::string what;                  ///< "x.size(0)", "causal (arg 5)"
-  std::string line;                  ///< "model.cc:41 (branch)", or ""
-  std::string example, remedy;       ///< of the latest
-  std::vector<std::string> values;   ///< that were seen, the first ones
+  std::string what;                 ///< "x.size(0)", "causal (arg 5)"
+  std::string line;                 ///< "model.cc:41 (branch)", or ""
+  std::string example, remedy;      ///< of the latest
+  std::vector<std::string> values;  ///< that were seen, the first ones
   std::int64_t times = 0, values_left_out = 0, lost_us = 0;
 };
 
@@ -42,11 +44,11 @@ struct Compilation {
 
 /// What the log told of one compiled function ("attend" of "attend/2").
 struct Function {
-  std::string name, file;            ///< of which log
+  std::string name, file;  ///< of which log
   std::vector<Compilation> compilations;
   std::int64_t compiled = 0, lost_us = 0;
   PhaseUs phases{};
-  std::vector<Cause> causes;         ///< in the order of their first compilation
+  std::vector<Cause> causes;  ///< in the order of their first compilation
   std::int64_t causes_left_out = 0;
   std::map<std::string, std::int64_t> refusals;  ///< and how often they were told
   std::vector<std::string> mutations;
@@ -79,23 +81,23 @@ class Account {
     std::string text;
   };
   std::vector<Advice> advice(std::size_t most) const;
-  std::vector<const Function*> by_time() const;   ///< functions, those that compiled longest first
+  std::vector<const Function*> by_time() const;  ///< functions, those that compiled longest first
 
   const Bounds bounds;
-  std::vector<Function> functions;   ///< in the order in which they came
+  std::vector<Function> functions;  ///< in the order in which they came
   std::int64_t functions_left_out = 0, events = 0;
   std::vector<std::string> files;
-  std::int64_t pool_bytes = 0;       ///< the most that all lanes had together, in one process
+  std::int64_t pool_bytes = 0;  ///< the most that all lanes had together, in one process
   std::vector<std::pair<std::string, std::int64_t>> warnings;
   std::map<std::string, Curve> memory;
 
  private:
-  Function* function(const std::string& name);    ///< null: there are too many
+  Function* function(const std::string& name);  ///< null: there are too many
   void compiled(const nlohmann::json&, Function&, const std::string& name);
   void recompiled(const nlohmann::json&, Function&, const std::string& name);
   void pool_grew(const nlohmann::json&);
   std::map<std::pair<std::size_t, std::string>, std::size_t> by_name_;  ///< file, function
-  std::map<std::string, std::int64_t> lanes_;     ///< of the file that is read
+  std::map<std::string, std::int64_t> lanes_;                           ///< of the file that is read
 };
 
 /// A number of microseconds for people: "350 us", "12 ms", "3.4 s".

@@ -58,11 +58,13 @@ void print_causes(const Function& f) {
   for (std::size_t i = 0; i < std::min(causes.size(), kMost); ++i) {
     const Cause& c = *causes[i];
     if (c.times < 2) break;
-    std::printf("  %lld times for %s%s%s, %s:", static_cast<Count>(c.times), safe(c.what).c_str(), c.line.empty() ? "" : " at ", safe(c.line).c_str(), time_text(c.lost_us).c_str());
+    std::printf("  %lld times for %s%s%s, %s:", static_cast<Count>(c.times), safe(c.what).c_str(),
+                c.line.empty() ? "" : " at ", safe(c.line).c_str(), time_text(c.lost_us).c_str());
     for (const std::string& v : c.values) std::printf(" %s", safe(v).c_str());
     std::printf("%s\n    to avoid it: %s\n", c.values_left_out ? " ..." : "", safe(c.remedy).c_str());
   }
-  if (f.causes_left_out) std::printf("  and %lld compilations for other causes\n", static_cast<Count>(f.causes_left_out));
+  if (f.causes_left_out)
+    std::printf("  and %lld compilations for other causes\n", static_cast<Count>(f.causes_left_out));
 }
 
 void print(const Function& f, bool name_file) {
@@ -73,18 +75,22 @@ void print(const Function& f, bool name_file) {
   print_causes(f);
   for (std::size_t i = 0; i < std::min(f.compilations.size(), kMost); ++i) {
     const Compilation& c = f.compilations[i];
-    std::printf("    %-24s at %10.3f ms: traced in %lld us, compiled in %lld us; %lld guards, %lld launches\n", safe(c.name).c_str(), c.at_ms, static_cast<Count>(c.trace_us),
-                static_cast<Count>(c.build_us), static_cast<Count>(c.guards), static_cast<Count>(c.launches));
+    std::printf("    %-24s at %10.3f ms: traced in %lld us, compiled in %lld us; %lld guards, %lld launches\n",
+                safe(c.name).c_str(), c.at_ms, static_cast<Count>(c.trace_us), static_cast<Count>(c.build_us),
+                static_cast<Count>(c.guards), static_cast<Count>(c.launches));
     if (c.against.empty()) continue;
     std::printf("      because %s did not fit: %s\n", safe(c.against).c_str(), safe(c.failed).c_str());
     std::printf("      to avoid it: %s\n", safe(c.remedy).c_str());
   }
-  if (f.compiled > static_cast<std::int64_t>(kMost)) std::printf("    and %lld others\n", static_cast<Count>(f.compiled) - static_cast<Count>(kMost));
+  if (f.compiled > static_cast<std::int64_t>(kMost))
+    std::printf("    and %lld others\n", static_cast<Count>(f.compiled) - static_cast<Count>(kMost));
   for (const std::string& m : f.mutations) std::printf("  %s\n", safe(m).c_str());
   if (f.mutations_left_out) std::printf("  and %lld other writes\n", static_cast<Count>(f.mutations_left_out));
   for (const auto& [reason, times] : f.refusals) std::printf("  served eagerly: %s\n", safe(reason).c_str());
-  std::printf("  recordings: %lld made, %lld evicted, %lld live at the end (%s); at most %lld bytes of the pool\n\n", static_cast<Count>(f.recordings_made),
-              static_cast<Count>(f.recordings_evicted), static_cast<Count>(f.recordings_live), bytes_text(f.recording_bytes).c_str(), static_cast<Count>(f.largest_pool));
+  std::printf("  recordings: %lld made, %lld evicted, %lld live at the end (%s); at most %lld bytes of the pool\n\n",
+              static_cast<Count>(f.recordings_made), static_cast<Count>(f.recordings_evicted),
+              static_cast<Count>(f.recordings_live), bytes_text(f.recording_bytes).c_str(),
+              static_cast<Count>(f.largest_pool));
 }
 
 }  // namespace
@@ -102,17 +108,22 @@ int explain(const std::vector<std::string>& args) {
     const LogFile log = read_log(path, [&](const nlohmann::json& e) { account.take(e); });
     bad += log.bad;
     if (log.bad)
-      std::fprintf(stderr, "reprise: %lld lines of '%s' are not JSON objects of events, the first is line %lld%s\n", static_cast<Count>(log.bad), safe(path).c_str(), static_cast<Count>(log.first_bad),
-                   log.cut ? " (the last line is cut off: the log is still being written, or its process was killed)" : "");
+      std::fprintf(
+          stderr, "reprise: %lld lines of '%s' are not JSON objects of events, the first is line %lld%s\n",
+          static_cast<Count>(log.bad), safe(path).c_str(), static_cast<Count>(log.first_bad),
+          log.cut ? " (the last line is cut off: the log is still being written, or its process was killed)" : "");
   }
   print_advice(account);
   print_phases(account);
-  for (std::size_t i = 0; i < std::min(account.functions.size(), kMostFunctions); ++i) print(account.functions[i], args.size() > 1);
-  if (account.functions.size() > kMostFunctions) std::printf("and %zu other functions\n", account.functions.size() - kMostFunctions);
-  if (account.functions_left_out) std::printf("%lld events of still others\n", static_cast<Count>(account.functions_left_out));
+  for (std::size_t i = 0; i < std::min(account.functions.size(), kMostFunctions); ++i)
+    print(account.functions[i], args.size() > 1);
+  if (account.functions.size() > kMostFunctions)
+    std::printf("and %zu other functions\n", account.functions.size() - kMostFunctions);
+  if (account.functions_left_out)
+    std::printf("%lld events of still others\n", static_cast<Count>(account.functions_left_out));
   for (const auto& [text, times] : account.warnings) std::printf("warning: %s\n", safe(text).c_str());
-  std::printf("%zu functions (operators served eagerly are functions of one operator), pool %lld bytes, %lld events\n", account.functions.size(), static_cast<Count>(account.pool_bytes),
-              static_cast<Count>(account.events));
+  std::printf("%zu functions (operators served eagerly are functions of one operator), pool %lld bytes, %lld events\n",
+              account.functions.size(), static_cast<Count>(account.pool_bytes), static_cast<Count>(account.events));
   return 0;
 }
 

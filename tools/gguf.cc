@@ -20,10 +20,9 @@ std::string value_text(const gguf::File& f, const std::string& key) {
   switch (f.type(key)) {
     case ValueType::String: return text(f.text(key));
     case ValueType::Bool: return f.flag(key) ? "true" : "false";
-    case ValueType::F32: case ValueType::F64: return number(f.number(key));
-    case ValueType::U64:
-      try {
-        return std::to_string(f.integer(key));
+    case ValueType::F32:
+    case ValueType::F64: return number(f.number(key));
+    case ValueType::U64: try { return std::to_string(f.integer(key));
       } catch (const Error&) {
         return "beyond 63 bits";
       }
@@ -47,7 +46,9 @@ int gguf(const std::vector<std::string>& args) {
   }
   const gguf::File f = gguf::File::open(args[0]);
   std::printf("%s: GGUF version %d\n\n", shown(args[0]).c_str(), f.version());
-  for (const std::string& key : f.keys()) std::printf("  %-44s %-10s %s\n", shown(key).c_str(), std::string(value_type_name(f.type(key))).c_str(), value_text(f, key).c_str());
+  for (const std::string& key : f.keys())
+    std::printf("  %-44s %-10s %s\n", shown(key).c_str(), std::string(value_type_name(f.type(key))).c_str(),
+                value_text(f, key).c_str());
   std::printf("\n");
   struct Sum {
     std::int64_t tensors = 0, elements = 0, bytes = 0;
@@ -63,7 +64,9 @@ int gguf(const std::vector<std::string>& args) {
     ++s.tensors, s.elements += n, s.bytes += t.bytes < 0 ? 0 : t.bytes;
   }
   std::printf("\n");
-  for (const auto& [type, s] : sums) std::printf("  %-8s %lld tensors, %lld elements, %lld bytes\n", type.c_str(), static_cast<long long>(s.tensors), static_cast<long long>(s.elements), static_cast<long long>(s.bytes));
+  for (const auto& [type, s] : sums)
+    std::printf("  %-8s %lld tensors, %lld elements, %lld bytes\n", type.c_str(), static_cast<long long>(s.tensors),
+                static_cast<long long>(s.elements), static_cast<long long>(s.bytes));
   return 0;
 }
 

@@ -16,7 +16,8 @@ std::string escaped(std::string_view text) {
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
-      case '\n': case '\t': out += c; break;
+      case '\n':
+      case '\t': out += c; break;
       case 0x7f: out += "\xef\xbf\xbd"; break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) out += "\xef\xbf\xbd";
@@ -44,7 +45,12 @@ Html& Html::row(const char* cell, const std::vector<std::string>& cells) {
 }
 
 Html& Html::details(std::string_view summary, std::string_view attributes) {
-  return raw("<details").raw(attributes.empty() ? "" : " ").raw(attributes).raw("><summary>").text(summary).raw("</summary>\n");
+  return raw("<details")
+      .raw(attributes.empty() ? "" : " ")
+      .raw(attributes)
+      .raw("><summary>")
+      .text(summary)
+      .raw("</summary>\n");
 }
 
 namespace {
@@ -98,14 +104,23 @@ std::string svg(const Plot& plot) {
   auto px = [&](double v) { return kLeft + x.part(v) * (kWidth - kLeft - kRight); };
   auto py = [&](double v) { return kHeight - kBottom - y.part(v) * (kHeight - kTop - kBottom); };
   Html h;
-  h.raw("<svg role=\"img\" viewBox=\"0 0 720 260\" width=\"720\" height=\"260\"><title>").text(plot.y + " against " + plot.x).raw("</title>\n");
+  h.raw("<svg role=\"img\" viewBox=\"0 0 720 260\" width=\"720\" height=\"260\"><title>")
+      .text(plot.y + " against " + plot.x)
+      .raw("</title>\n");
   for (double v : x.marks())
-    h.raw("<text x=\"" + at(px(v)) + "\" y=\"" + at(kHeight - kBottom + 16) + "\" text-anchor=\"middle\">").text(number(v)).raw("</text>");
+    h.raw("<text x=\"" + at(px(v)) + "\" y=\"" + at(kHeight - kBottom + 16) + "\" text-anchor=\"middle\">")
+        .text(number(v))
+        .raw("</text>");
   for (double v : y.marks()) {
-    h.raw("<line class=\"axis\" x1=\"" + at(kLeft) + "\" x2=\"" + at(kWidth - kRight) + "\" y1=\"" + at(py(v)) + "\" y2=\"" + at(py(v)) + "\"/>");
-    h.raw("<text x=\"" + at(kLeft - 6) + "\" y=\"" + at(py(v) + 4) + "\" text-anchor=\"end\">").text(plot.y_text ? plot.y_text(v) : number(v)).raw("</text>\n");
+    h.raw("<line class=\"axis\" x1=\"" + at(kLeft) + "\" x2=\"" + at(kWidth - kRight) + "\" y1=\"" + at(py(v)) +
+          "\" y2=\"" + at(py(v)) + "\"/>");
+    h.raw("<text x=\"" + at(kLeft - 6) + "\" y=\"" + at(py(v) + 4) + "\" text-anchor=\"end\">")
+        .text(plot.y_text ? plot.y_text(v) : number(v))
+        .raw("</text>\n");
   }
-  h.raw("<text x=\"" + at(kWidth - kRight) + "\" y=\"" + at(kHeight - 8) + "\" text-anchor=\"end\">").text(plot.x).raw("</text>\n");
+  h.raw("<text x=\"" + at(kWidth - kRight) + "\" y=\"" + at(kHeight - 8) + "\" text-anchor=\"end\">")
+      .text(plot.x)
+      .raw("</text>\n");
   double legend = kLeft;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const Series& s = plot.series[i];
@@ -119,10 +134,13 @@ std::string svg(const Plot& plot) {
     if (plot.steps && !path.empty()) path += " " + at(kWidth - kRight) + "," + at(last);
     h.raw("<polyline class=\"curve\" style=\"stroke:" + color(i) + "\" points=\"" + path + "\"/>\n");
     if (plot.dots)
-      for (auto [a, b] : s.points) h.raw("<circle cx=\"" + at(px(a)) + "\" cy=\"" + at(py(b)) + "\" r=\"3\" style=\"fill:" + color(i) + "\"/>");
+      for (auto [a, b] : s.points)
+        h.raw("<circle cx=\"" + at(px(a)) + "\" cy=\"" + at(py(b)) + "\" r=\"3\" style=\"fill:" + color(i) + "\"/>");
     const std::string name = shortened(s.name, 30);
     if (plot.series.size() > 1 && legend < kWidth - 120) {
-      h.raw("<text x=\"" + at(legend) + "\" y=\"" + at(kHeight - 8) + "\" style=\"fill:" + color(i) + "\">").text(name).raw("</text>\n");
+      h.raw("<text x=\"" + at(legend) + "\" y=\"" + at(kHeight - 8) + "\" style=\"fill:" + color(i) + "\">")
+          .text(name)
+          .raw("</text>\n");
       legend += 14 + 6.2 * static_cast<double>(name.size());
     }
   }

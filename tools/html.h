@@ -6,7 +6,8 @@
 
 namespace reprise::tool {
 
-/// Text as HTML shows it, in elements and in quoted attributes: nothing of it is markup, and characters that HTML forbids are replaced.
+/// Text as HTML shows it, in elements and in quoted attributes: nothing of it is markup, and characters that HTML
+/// forbids are replaced.
 std::string escaped(std::string_view text);
 
 /// At most so many bytes of it, whole characters, and "..." where there are more.
@@ -36,9 +37,9 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 struct Plot {
-  std::string x, y;                  ///< what the axes are
-  bool logarithmic = false;          ///< both; points must be above 0
-  bool steps = false;                ///< a value stays until the next point
+  std::string x, y;          ///< what the axes are
+  bool logarithmic = false;  ///< both; points must be above 0
+  bool steps = false;        ///< a value stays until the next point
   bool dots = false;
   std::string (*y_text)(double) = nullptr;
   std::vector<Series> series;

@@ -43,12 +43,17 @@ void open(const std::string& path, Opened& o) {
   const bool folder = std::filesystem::is_directory(path, ignored);
   errno = 0;
   if (!folder) o.file.open(path);
-  if (!o.file.is_open()) throw std::runtime_error("cannot read '" + safe(path) + "'" + (folder ? ": it is a folder" : errno ? std::string(": ") + std::strerror(errno) : ""));
+  if (!o.file.is_open())
+    throw std::runtime_error("cannot read '" + safe(path) + "'" +
+                             (folder  ? ": it is a folder"
+                              : errno ? std::string(": ") + std::strerror(errno)
+                                      : ""));
   o.in = &o.file;
 }
 
 template <class Strip>
-LogFile read(const std::string& path, const char* what, const Strip& strip, const std::function<bool(const json&)>& take) {
+LogFile read(const std::string& path, const char* what, const Strip& strip,
+             const std::function<bool(const json&)>& take) {
   Opened from;
   open(path, from);
   LogFile log;
@@ -64,7 +69,8 @@ LogFile read(const std::string& path, const char* what, const Strip& strip, cons
     else if (log.bad++ == 0) log.first_bad = lines;
     log.cut = !good && !ended;
   }
-  if (log.bad && !log.events) throw std::runtime_error("'" + safe(path) + "' is not " + what + ": its lines are not JSON objects of events");
+  if (log.bad && !log.events)
+    throw std::runtime_error("'" + safe(path) + "' is not " + what + ": its lines are not JSON objects of events");
   return log;
 }
 
@@ -79,7 +85,9 @@ std::string text_of(const json& e, const char* key) {
 std::int64_t number_of(const json& e, const char* key) {
   auto at = e.find(key);
   if (at == e.end() || !at->is_number_integer()) return 0;
-  return at->is_number_unsigned() && at->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX) ? 0 : at->get<std::int64_t>();
+  return at->is_number_unsigned() && at->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)
+             ? 0
+             : at->get<std::int64_t>();
 }
 double real_of(const json& e, const char* key) {
   auto at = e.find(key);
@@ -90,11 +98,13 @@ double real_of(const json& e, const char* key) {
 }
 
 LogFile read_log(const std::string& path, const std::function<void(const json&)>& f) {
-  return read(path, "a log", [](std::string&) {}, [&](const json& e) {
-    if (text_of(e, "event").empty()) return false;
-    f(e);
-    return true;
-  });
+  return read(
+      path, "a log", [](std::string&) {},
+      [&](const json& e) {
+        if (text_of(e, "event").empty()) return false;
+        f(e);
+        return true;
+      });
 }
 
 LogFile read_timeline(const std::string& path, const std::function<void(const json&)>& f) {

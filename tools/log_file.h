@@ -13,8 +13,8 @@ struct LogFile {
   bool cut = false;                     ///< the bad one is the last, and has no end: a log that is still being written
 };
 
-/// f(event) for every event; "-" is standard input. A line at a time is in memory. Throws std::runtime_error where the file cannot be read, or
-/// holds lines of which none is an event.
+/// f(event) for every event; "-" is standard input. A line at a time is in memory. Throws std::runtime_error where the
+/// file cannot be read, or holds lines of which none is an event.
 LogFile read_log(const std::string& path, const std::function<void(const nlohmann::json&)>& f);
 /// The same of a timeline (REPRISE_TRACE), whole or cut off.
 LogFile read_timeline(const std::string& path, const std::function<void(const nlohmann::json&)>& f);

@@ -32,11 +32,16 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"info", reprise::tool::info, "usage: reprise info\n"},
-    {"ops", reprise::tool::ops, "usage: reprise ops [NAME...]\nOperators whose names contain one of these; without names, all.\n"},
-    {"gguf", reprise::tool::gguf, "usage: reprise gguf FILE\nMetadata (of long arrays how many, and the last), tensors with type and sizes, sums by type.\n"},
+    {"ops", reprise::tool::ops,
+     "usage: reprise ops [NAME...]\nOperators whose names contain one of these; without names, all.\n"},
+    {"gguf", reprise::tool::gguf,
+     "usage: reprise gguf FILE\nMetadata (of long arrays how many, and the last), tensors with type and sizes, sums by "
+     "type.\n"},
     {"settings", reprise::tool::settings, "usage: reprise settings\n"},
     {"log-schema", reprise::tool::log_schema, "usage: reprise log-schema\n"},
-    {"explain", reprise::tool::explain, "usage: reprise explain LOG.jsonl...\nFiles of REPRISE_LOG_FILE, of one process or several; - is standard input.\n"},
+    {"explain", reprise::tool::explain,
+     "usage: reprise explain LOG.jsonl...\nFiles of REPRISE_LOG_FILE, of one process or several; - is standard "
+     "input.\n"},
     {"report", reprise::tool::report,
      "usage: reprise report LOG.jsonl [MORE...] [--trace x.json] -o report.html\n"
      "LOG.jsonl: files of REPRISE_LOG_FILE, of one process or several. x.json: of REPRISE_TRACE in the same run.\n"},
@@ -71,6 +76,7 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string_view> names{"help"};
   for (const Command& c : kCommands) names.push_back(c.name);
-  std::fprintf(stderr, "reprise: unknown command '%s'; did you mean '%s'?\n%s", reprise::shown(command).c_str(), reprise::nearest_name(command, names).c_str(), kHelp);
+  std::fprintf(stderr, "reprise: unknown command '%s'; did you mean '%s'?\n%s", reprise::shown(command).c_str(),
+               reprise::nearest_name(command, names).c_str(), kHelp);
   return 2;
 }

@@ -1,6 +1,7 @@
-// reprise_onnx_backend [--tolerance T] FOLDER...: runs ONNX's backend tests (scripts/onnx_backend.sh). A folder holds model.onnx and data sets of inputs and results; the model is run eagerly and
-// compiled, and both are compared with what was recorded. One line a folder: "passed NAME", "eager NAME: REASON" (right, but a compiled call was served eagerly) or
-// "failed NAME: REASON". Each runs in a process of its own, so that one that ends badly ends alone.
+// reprise_onnx_backend [--tolerance T] FOLDER...: runs ONNX's backend tests (scripts/onnx_backend.sh). A folder holds
+// model.onnx and data sets of inputs and results; the model is run eagerly and compiled, and both are compared with
+// what was recorded. One line a folder: "passed NAME", "eager NAME: REASON" (right, but a compiled call was served
+// eagerly) or "failed NAME: REASON". Each runs in a process of its own, so that one that ends badly ends alone.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,16 +37,21 @@ std::string sizes_text(const rp::Tensor& t) {
   for (rp::Int d : t.sizes()) s += (s.size() > 1 ? ", " : "") + d.str();
   return s + "]";
 }
-std::vector<double> numbers(const rp::Tensor& t) { return (rp::is_storage_only(t.dtype()) ? t.to(rp::kFloat32) : t).to(rp::kFloat64).to_vector<double>(); }
+std::vector<double> numbers(const rp::Tensor& t) {
+  return (rp::is_storage_only(t.dtype()) ? t.to(rp::kFloat32) : t).to(rp::kFloat64).to_vector<double>();
+}
 
 /// "" or how they differ.
 std::string difference(const rp::Tensor& got, const rp::Tensor& expected) {
-  if (got.dtype() != expected.dtype()) return "dtype " + std::string(rp::dtype_name(got.dtype())) + ", expected " + std::string(rp::dtype_name(expected.dtype()));
+  if (got.dtype() != expected.dtype())
+    return "dtype " + std::string(rp::dtype_name(got.dtype())) + ", expected " +
+           std::string(rp::dtype_name(expected.dtype()));
   if (sizes_text(got) != sizes_text(expected)) return "sizes " + sizes_text(got) + ", expected " + sizes_text(expected);
   const std::vector<double> a = numbers(got), b = numbers(expected);
   double most = 0, apart = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (std::isfinite(a[i]) && std::isfinite(b[i])) most = std::max(most, std::fabs(b[i])), apart = std::max(apart, std::fabs(a[i] - b[i]));
+    if (std::isfinite(a[i]) && std::isfinite(b[i]))
+      most = std::max(most, std::fabs(b[i])), apart = std::max(apart, std::fabs(a[i] - b[i]));
   if (most > 0) g_apart = std::max(g_apart, apart / most);
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
@@ -70,9 +76,12 @@ std::vector<rp::Tensor> tensors(const fs::path& folder, const char* kind) {
 }
 
 std::string compared(const std::vector<rp::Tensor>& got, const std::vector<rp::Tensor>& expected, const char* how) {
-  if (got.size() != expected.size()) return std::string(how) + ": " + std::to_string(got.size()) + " results, expected " + std::to_string(expected.size());
+  if (got.size() != expected.size())
+    return std::string(how) + ": " + std::to_string(got.size()) + " results, expected " +
+           std::to_string(expected.size());
   for (std::size_t i = 0; i < got.size(); ++i)
-    if (const std::string d = difference(got[i], expected[i]); !d.empty()) return std::string(how) + ": result " + std::to_string(i) + ": " + d;
+    if (const std::string d = difference(got[i], expected[i]); !d.empty())
+      return std::string(how) + ": result " + std::to_string(i) + ": " + d;
   return {};
 }
 
@@ -107,8 +116,9 @@ int run(const fs::path& folder) {
       std::printf("eager %s: %s\n", name.c_str(), why.substr(0, why.find('\n')).c_str());
       return 0;
     }
-    if (g_tolerance > 0) std::printf("passed %s: apart by %.1e of the largest element, %lld compilation%s\n", name.c_str(), g_apart, static_cast<long long>(compiled.stats().compilations),
-                                     compiled.stats().compilations == 1 ? "" : "s");
+    if (g_tolerance > 0)
+      std::printf("passed %s: apart by %.1e of the largest element, %lld compilation%s\n", name.c_str(), g_apart,
+                  static_cast<long long>(compiled.stats().compilations), compiled.stats().compilations == 1 ? "" : "s");
     else std::printf("passed %s\n", name.c_str());
     return 0;
   } catch (const std::exception& e) {
@@ -120,8 +130,10 @@ int run(const fs::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], "--help") == 0) {
-    std::printf("usage: reprise_onnx_backend [--tolerance T] FOLDER...\nRuns ONNX's backend tests, eagerly and compiled: a line each. scripts/onnx_backend.sh fetches and counts them.\n"
-                "  --tolerance T   differences of up to T of a result's largest element, instead of ONNX's 1e-3 of each\n");
+    std::printf(
+        "usage: reprise_onnx_backend [--tolerance T] FOLDER...\nRuns ONNX's backend tests, eagerly and compiled: a "
+        "line each. scripts/onnx_backend.sh fetches and counts them.\n"
+        "  --tolerance T   differences of up to T of a result's largest element, instead of ONNX's 1e-3 of each\n");
     return argc < 2 ? 2 : 0;
   }
   int bad = 0;
@@ -143,7 +155,8 @@ int main(int argc, char** argv) {
     int status = 0;
     waitpid(child, &status, 0);
     if (WIFSIGNALED(status)) {
-      std::printf("failed %s: ended by signal %d%s\n", folder.filename().c_str(), WTERMSIG(status), WTERMSIG(status) == SIGALRM ? " (takes too long)" : "");
+      std::printf("failed %s: ended by signal %d%s\n", folder.filename().c_str(), WTERMSIG(status),
+                  WTERMSIG(status) == SIGALRM ? " (takes too long)" : "");
       bad = 1;
     } else if (WEXITSTATUS(status) != 0) {
       bad = 1;

@@ -22,7 +22,8 @@ std::string accepted_dtypes(const graph::OpDef& def) {
     // The other factor of a product may be quantized where the first tensor is not.
     for (int form = 0; form < 20 && !accepted; ++form) {
       const int rank = form % 10 / 2;
-      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}}, mask{DType::Bool, Device::cpu(), {}}, part = first, factor = first;
+      TensorMeta first{static_cast<DType>(t), Device::cpu(), {}}, index{DType::Int64, Device::cpu(), {}},
+          mask{DType::Bool, Device::cpu(), {}}, part = first, factor = first;
       TensorMeta scale{DType::Float32, Device::cpu(), {}};
       if (form >= 10) factor.dtype = DType::Int8;
       for (TensorMeta* m : {&first, &index, &mask, &part, &factor, &scale}) {
@@ -33,21 +34,33 @@ std::string accepted_dtypes(const graph::OpDef& def) {
       const TensorMeta* indices[] = {&index};
       std::vector<graph::RuleArg> args;
       for (const graph::ArgDef& a : def.schema.args) {
-        bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition", is_part = a.name == "src";
+        bool is_index = a.name == "index" || a.name == "indices", is_mask = a.name == "mask" || a.name == "condition",
+             is_part = a.name == "src";
         const bool is_scale = a.name.starts_with("scale_"), is_factor = a.name == "mat2";
         using T = graph::ArgType;
         switch (a.type) {
-          case T::Tensor: args.push_back(is_index ? &index : is_mask ? &mask : is_part ? &part : is_scale ? &scale : is_factor ? &factor : &first); break;
-          case T::TensorOrScalar: case T::OptionalTensorOrScalar: args.push_back(is_part ? &part : &first); break;
+          case T::Tensor:
+            args.push_back(is_index    ? &index
+                           : is_mask   ? &mask
+                           : is_part   ? &part
+                           : is_scale  ? &scale
+                           : is_factor ? &factor
+                                       : &first);
+            break;
+          case T::TensorOrScalar:
+          case T::OptionalTensorOrScalar: args.push_back(is_part ? &part : &first); break;
           case T::TensorList: args.push_back(std::span<const TensorMeta* const>(list)); break;
           case T::OptionalTensorList: args.push_back(std::span<const TensorMeta* const>(indices)); break;
           case T::Int:
             // Of two dims that must differ one is 1 by default.
-            args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" ? Int(1) : a.otherwise ? std::get<Int>(*a.otherwise) : Int(0));
+            args.push_back(a.name == "step" || a.name == "k" || a.name == "num_samples" ? Int(1)
+                           : a.otherwise                                                ? std::get<Int>(*a.otherwise)
+                                                                                        : Int(0));
             break;
           case T::Ints: {
             Ints ones(a.name == "normalized_shape" ? 1u : static_cast<unsigned>(rank), 1);
-            if (a.name == "dims") for (int d = 0; d < rank; ++d) ones[static_cast<std::size_t>(d)] = d;
+            if (a.name == "dims")
+              for (int d = 0; d < rank; ++d) ones[static_cast<std::size_t>(d)] = d;
             args.push_back(ones);
             break;
           }
@@ -55,7 +68,9 @@ std::string accepted_dtypes(const graph::OpDef& def) {
           case T::Float: args.push_back(Scalar(a.name == "dropout_p" ? 0.0 : 1.0)); break;
           case T::Bool: args.push_back(false); break;
           case T::DType: args.push_back(static_cast<DType>(t)); break;
-          case T::Str: args.push_back(std::string_view(a.name == "device" ? "cpu" : a.name == "reduce" ? "sum" : "none")); break;
+          case T::Str:
+            args.push_back(std::string_view(a.name == "device" ? "cpu" : a.name == "reduce" ? "sum" : "none"));
+            break;
           default: args.push_back(std::monostate{});
         }
       }
@@ -88,9 +103,11 @@ int ops(const std::vector<std::string>& args) {
     std::printf("%s\n", def.schema.text.c_str());
     std::printf("    %s%s%s\n", kernels::list_computed_by(def.id).c_str(), def.has_inplace ? "; in-place twin" : "",
                 def.effects.may_fail ? "; may raise on index values" : "");
-    // Windows, boxes and the like are no arguments that can be guessed: what takes them says in its header of what dtypes.
+    // Windows, boxes and the like are no arguments that can be guessed: what takes them says in its header of what
+    // dtypes.
     const std::string dtypes = accepted_dtypes(def);
-    if (!dtypes.empty() || static_cast<std::size_t>(def.id) < graph::kBuiltinOps) std::printf("    dtypes: %s\n", dtypes.c_str());
+    if (!dtypes.empty() || static_cast<std::size_t>(def.id) < graph::kBuiltinOps)
+      std::printf("    dtypes: %s\n", dtypes.c_str());
     std::string told;
     for (const graph::OpColumnBase* c : columns)
       if (c->has(def.id)) told += (told.empty() ? "" : ", ") + std::string(c->name());

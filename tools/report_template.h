@@ -1,6 +1,6 @@
 #pragma once
-/// The pieces of a report that are the same in each: style and script. The report is one file that asks nobody for anything; without the
-/// script everything can be read, and only the filter and the buttons are missing.
+/// The pieces of a report that are the same in each: style and script. The report is one file that asks nobody for
+/// anything; without the script everything can be read, and only the filter and the buttons are missing.
 namespace reprise::tool {
 
 inline constexpr const char* kReportStyle = R"CSS(

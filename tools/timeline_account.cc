@@ -38,7 +38,8 @@ void TimelineAccount::call(const json& e) {
   if (f.launches.contains(name) || f.launches.size() < kMostSpecializations)
     for (const Launch& l : launches) {
       auto& all = f.launches[name];
-      if (l.begin < real_of(e, "ts") - 0.01 || (all.size() >= kMostLaunches && !all.contains({l.name, l.line}))) continue;
+      if (l.begin < real_of(e, "ts") - 0.01 || (all.size() >= kMostLaunches && !all.contains({l.name, l.line})))
+        continue;
       LaunchTimes& t = all[{l.name, l.line}];
       t.least_us = t.times++ ? std::min(t.least_us, l.us) : l.us;
       t.us += l.us;
@@ -56,12 +57,16 @@ void TimelineAccount::take(const json& e) {
     const std::string name = text_of(e, "name");
     const json args = args_of(e);
     for (const auto& [key, value] : args.items())
-      if (key.find("bytes") != std::string::npos && value.is_number() && (memory.contains(name + ", " + key) || memory.size() < kMostCurves))
-        memory[name + ", " + key].add((real_of(e, "ts") - begin_) / 1e3, std::clamp(value.get<double>(), 0.0, 1e15), bounds_.points);
+      if (key.find("bytes") != std::string::npos && value.is_number() &&
+          (memory.contains(name + ", " + key) || memory.size() < kMostCurves))
+        memory[name + ", " + key].add((real_of(e, "ts") - begin_) / 1e3, std::clamp(value.get<double>(), 0.0, 1e15),
+                                      bounds_.points);
   } else if (kind == "X" && category == "launch") {
     if (open_.size() > kMostThreads) open_.clear();
     auto& open = open_[{number_of(e, "pid"), number_of(e, "tid")}];
-    if (open.size() < kMostOpen) open.push_back({text_of(e, "name"), text_of(args_of(e), "line"), real_of(e, "ts"), real_of(e, "dur"), std::clamp<std::int64_t>(number_of(args_of(e), "bytes"), 0, std::int64_t{1} << 40)});
+    if (open.size() < kMostOpen)
+      open.push_back({text_of(e, "name"), text_of(args_of(e), "line"), real_of(e, "ts"), real_of(e, "dur"),
+                      std::clamp<std::int64_t>(number_of(args_of(e), "bytes"), 0, std::int64_t{1} << 40)});
   } else if (kind == "X" && category == "call" && text_of(e, "name") != "guards") {
     call(e);
   } else if (kind == "X" && category == "eager") {

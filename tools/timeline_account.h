@@ -12,7 +12,7 @@ namespace reprise::tool {
 
 /// What a timeline measured of one launch of a specialization: its name and its line.
 struct LaunchTimes {
-  std::int64_t times = 0, bytes = 0;   ///< bytes: of all of them together
+  std::int64_t times = 0, bytes = 0;  ///< bytes: of all of them together
   double us = 0, least_us = 0;
 };
 /// Of the calls with as many elements in their tensors.
@@ -23,9 +23,10 @@ struct CallTimes {
 struct TimedFunction {
   std::int64_t calls = 0;
   double us = 0;
-  std::map<std::string, std::map<std::pair<std::string, std::string>, LaunchTimes>> launches;  ///< by specialization, by name and line
+  /// by specialization, by name and line
+  std::map<std::string, std::map<std::pair<std::string, std::string>, LaunchTimes>> launches;
   std::map<std::int64_t, CallTimes> by_elements;
-  std::int64_t left_out = 0;           ///< calls of sizes that are not in `by_elements`: there are too many
+  std::int64_t left_out = 0;  ///< calls of sizes that are not in `by_elements`: there are too many
 };
 
 /// Bounded, as Account is.
@@ -45,7 +46,8 @@ class TimelineAccount {
   };
   void call(const nlohmann::json&);
   const Bounds bounds_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Launch>> open_;  ///< by process and thread: of calls that are not over
+  /// by process and thread: of calls that are not over
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Launch>> open_;
   double begin_ = -1;
 };
 

@@ -24,14 +24,16 @@ struct Places {
 
 class Accesses {
  public:
-  Accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask) : p_(p), t_(p.terms()), s_(s), program_(program), ask_(ask) {}
+  Accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask)
+      : p_(p), t_(p.terms()), s_(s), program_(program), ask_(ask) {}
 
   void run() {
     read_checks();
     for (std::size_t i = 0; i < program_.lowered.launches.size(); ++i) {
       const kernels::Launch& l = program_.lowered.launches[i];
       at_ = "launch " + std::to_string(i) + " (" + l.name + ")";
-      made_for_device_ = std::any_of(program_.gpu_steps.begin(), program_.gpu_steps.end(), [&](const runtime::Program::GpuStep& g) { return g.launch == i && g.loop; });
+      made_for_device_ = std::any_of(program_.gpu_steps.begin(), program_.gpu_steps.end(),
+                                     [&](const runtime::Program::GpuStep& g) { return g.launch == i && g.loop; });
       if (const auto* loop = std::get_if<kernels::LoopLaunch>(&l.what)) prove(*loop);
       if (const auto* native = std::get_if<kernels::NativeLaunch>(&l.what)) prove(native->operands);
       if (const auto* gpu = std::get_if<kernels::GpuLaunch>(&l.what)) prove(gpu->operands);
@@ -51,7 +53,8 @@ class Accesses {
     return out;
   }
 
-  /// What the program makes sure of when a recording is made (ExprProgram's checks): under the condition that there are elements.
+  /// What the program makes sure of when a recording is made (ExprProgram's checks): under the condition that there are
+  /// elements.
   struct Checked {
     std::vector<Poly> sizes;
     std::vector<FormulaPtr> facts;
@@ -69,7 +72,8 @@ class Accesses {
           count = count * own.sizes[d];
           if (t_.nonnegative(own.strides[d])) last = last + (own.sizes[d] - Poly(1)) * own.strides[d];
         }
-        made.facts = {at_most_zero(count - Poly(INT64_MAX)), at_most_zero((last + Poly(1)) * Poly(own.item) - Poly(INT64_MAX))};
+        made.facts = {at_most_zero(count - Poly(INT64_MAX)),
+                      at_most_zero((last + Poly(1)) * Poly(own.item) - Poly(INT64_MAX))};
         checked_.push_back(std::move(made));
       } catch (const Unsupported&) {  // then it is no help
       }
@@ -81,11 +85,13 @@ class Accesses {
         for (const guards::Symbol& symbol : program_.graph.env->symbols()) {
           if (symbol.source.name != value.name + " .storage_offset()") continue;
           try {
-            const Places own = places_of(program_.graph.meta(program_.graph.inputs[i].value).layout, program_.graph.meta(program_.graph.inputs[i].value).dtype);
+            const Places own = places_of(program_.graph.meta(program_.graph.inputs[i].value).layout,
+                                         program_.graph.meta(program_.graph.inputs[i].value).dtype);
             Poly last = t_.word(symbol.source.word);
             for (std::size_t d = 0; d < own.sizes.size(); ++d)
               if (t_.nonnegative(own.strides[d])) last = last + (own.sizes[d] - Poly(1)) * own.strides[d];
-            checked_.push_back({own.sizes, {at_most_zero(last + Poly(1) - t_.word(s_.input_values[whole.input].first))}});
+            checked_.push_back(
+                {own.sizes, {at_most_zero(last + Poly(1) - t_.word(s_.input_values[whole.input].first))}});
           } catch (const Unsupported&) {
           }
         }
@@ -146,7 +152,8 @@ class Accesses {
             know(at_most_zero(Poly(1) - one));
           }
     }
-    // Many have the same sizes. What is asked of them are these facts, and not what the checks say, however many there are.
+    // Many have the same sizes. What is asked of them are these facts, and not what the checks say, however many there
+    // are.
     const std::vector<FormulaPtr> asked_with = also;
     std::map<Poly, bool> any;
     auto has_any = [&](const Poly& s) {
@@ -173,42 +180,54 @@ class Accesses {
     return {low, high};
   }
 
-  /// Offsets and strides that are stepped along then fit 64 bits, too: they are the places of elements, and differences of such.
+  /// Offsets and strides that are stepped along then fit 64 bits, too: they are the places of elements, and differences
+  /// of such.
   void inside(const std::string& what, std::uint32_t buffer, const Places& x, const std::vector<FormulaPtr>& also) {
     const Buffer& b = program_.lowered.buffers[buffer];
     const std::string text = at_ + ": " + what + " is inside buffer " + std::to_string(buffer);
-    ask_(text, [&] {
-      const auto [low, high] = ends(x);
-      const Poly item(x.item);
-      if (b.kind != Buffer::Kind::Input)
-        return both(at_most_zero(Poly() - low), at_most_zero((high + Poly(1)) * item - t_.number(b.bytes)));
-      // As the call's tensor has it: its elements are inside its storage, and there are some.
-      const TensorMeta& m = program_.graph.meta(program_.graph.inputs[b.index].value);
-      Places own = places_of(m.layout, m.dtype);
-      own.offset = Poly();
-      FormulaPtr has_any = truth(true);
-      for (std::size_t d = 0; d < own.sizes.size(); ++d)  // of an expanded dimension there is something to be read also where it has no elements (runtime::fits)
-        if (!own.strides[d].terms.empty()) has_any = both(has_any, at_most_zero(Poly(1) - own.sizes[d]));
-      const auto [own_low, own_high] = ends(own);
-      return both(has_any, both(at_most_zero(own_low * Poly(own.item) - low * item), at_most_zero((high + Poly(1)) * item - (own_high + Poly(1)) * Poly(own.item))));
-    }, also);
+    ask_(
+        text,
+        [&] {
+          const auto [low, high] = ends(x);
+          const Poly item(x.item);
+          if (b.kind != Buffer::Kind::Input)
+            return both(at_most_zero(Poly() - low), at_most_zero((high + Poly(1)) * item - t_.number(b.bytes)));
+          // As the call's tensor has it: its elements are inside its storage, and there are some.
+          const TensorMeta& m = program_.graph.meta(program_.graph.inputs[b.index].value);
+          Places own = places_of(m.layout, m.dtype);
+          own.offset = Poly();
+          FormulaPtr has_any = truth(true);
+          // of an expanded dimension there is something to be read also where it has no elements (runtime::fits)
+          for (std::size_t d = 0; d < own.sizes.size(); ++d)
+            if (!own.strides[d].terms.empty()) has_any = both(has_any, at_most_zero(Poly(1) - own.sizes[d]));
+          const auto [own_low, own_high] = ends(own);
+          return both(has_any, both(at_most_zero(own_low * Poly(own.item) - low * item),
+                                    at_most_zero((high + Poly(1)) * item - (own_high + Poly(1)) * Poly(own.item))));
+        },
+        also);
   }
 
   void fit(const std::string& what, Int v, const std::vector<FormulaPtr>& also) {
     if (!v.is_symbolic() || v.expr()->is_float()) return;
-    ask_(at_ + ": " + what + " fits 64 bits", [&] { return t_.fits(t_.number(v)); }, also);
+    ask_(
+        at_ + ": " + what + " fits 64 bits", [&] { return t_.fits(t_.number(v)); }, also);
   }
 
   void prove(const kernels::LoopLaunch& l) {
     const kernels::LoopKernel& k = l.kernel;
-    const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept), parts = kept + static_cast<std::size_t>(k.n_parts);
+    const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept),
+                      parts = kept + static_cast<std::size_t>(k.n_parts);
     std::vector<Poly> extents;
     for (Int e : k.extents) extents.push_back(t_.number(e));
-    auto first = [&](std::size_t n) -> const std::vector<FormulaPtr>& { return where_any({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(n)}); };
-    const std::vector<FormulaPtr> &per_row = first(kept), &per_part = first(parts), &all = first(rank);
+    auto first = [&](std::size_t n) -> const std::vector<FormulaPtr>& {
+      return where_any({extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(n)});
+    };
+    const std::vector<FormulaPtr>&per_row = first(kept), &per_part = first(parts), &all = first(rank);
     for (std::size_t d = 0; d < rank; ++d) {
       fit("extent " + std::to_string(d), k.extents[d], d < kept ? per_row : all);
-      ask_(at_ + ": extent " + std::to_string(d) + " is not negative", [&] { return at_most_zero(Poly() - extents[d]); }, fitting_);
+      ask_(
+          at_ + ": extent " + std::to_string(d) + " is not negative", [&] { return at_most_zero(Poly() - extents[d]); },
+          fitting_);
     }
     if (!made_for_device_) fit("the count of tasks", kernels::task_count(k), per_row);
     for (std::size_t i = 0; i < k.accesses.size(); ++i) {
@@ -243,7 +262,9 @@ class Accesses {
       const std::vector<FormulaPtr>& also = where_any(x.sizes);
       for (std::size_t d = 0; d < x.sizes.size(); ++d) {
         fit("a size of operand " + std::to_string(i), o.layout.sizes[d], also);
-        ask_(at_ + ": a size of operand " + std::to_string(i) + " is not negative", [&] { return at_most_zero(Poly() - x.sizes[d]); }, fitting_);
+        ask_(
+            at_ + ": a size of operand " + std::to_string(i) + " is not negative",
+            [&] { return at_most_zero(Poly() - x.sizes[d]); }, fitting_);
       }
       inside("operand " + std::to_string(i), o.buffer, x, also);
     }
@@ -252,30 +273,39 @@ class Accesses {
   void prove_output(std::size_t i) {
     const kernels::Lowered::Out& o = program_.lowered.outputs[i];
     const graph::OutputSpec& spec = program_.graph.outputs[i];
-    if (o.buffer < 0 || spec.kind == graph::OutputSpec::Kind::AliasOfInput || spec.kind == graph::OutputSpec::Kind::AliasOfOutput) return;
+    if (o.buffer < 0 || spec.kind == graph::OutputSpec::Kind::AliasOfInput ||
+        spec.kind == graph::OutputSpec::Kind::AliasOfOutput)
+      return;
     at_ = "result " + std::to_string(i);
     const Places x = places_of(o.layout, program_.graph.meta(spec.value).dtype);
     inside("its layout", static_cast<std::uint32_t>(o.buffer), x, where_any(x.sizes));
   }
 
-  /// A temporary holds something from its first launch to its last: by looking, with the numbers that sizes have in the traced call.
+  /// A temporary holds something from its first launch to its last: by looking, with the numbers that sizes have in the
+  /// traced call.
   void prove_lives() {
     const kernels::Lowered& l = program_.lowered;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> life(l.buffers.size(), {~0u, 0});
     for (const kernels::TempLife& t : program_.lives) life[t.buffer] = {t.first, t.last};
     bool covered = true;
     for (std::uint32_t i = 0; i < l.launches.size(); ++i)
-      kernels::for_each_use(l.launches[i], [&](std::uint32_t b, bool, bool) { covered = covered && (l.buffers[b].kind != Buffer::Kind::Temp || (life[b].first <= i && i <= life[b].second)); });
+      kernels::for_each_use(l.launches[i], [&](std::uint32_t b, bool, bool) {
+        covered = covered && (l.buffers[b].kind != Buffer::Kind::Temp || (life[b].first <= i && i <= life[b].second));
+      });
     ask_("temporaries are there while launches use them", [&] { return truth(covered); }, {});
     std::vector<std::int64_t> bytes;
-    for (const kernels::TempLife& t : program_.lives) bytes.push_back(l.buffers[t.buffer].bytes.is_symbolic() ? program_.graph.env->evaluate_hint(l.buffers[t.buffer].bytes.expr()) : l.buffers[t.buffer].bytes.hint());
+    for (const kernels::TempLife& t : program_.lives)
+      bytes.push_back(l.buffers[t.buffer].bytes.is_symbolic()
+                          ? program_.graph.env->evaluate_hint(l.buffers[t.buffer].bytes.expr())
+                          : l.buffers[t.buffer].bytes.hint());
     const kernels::TempPlan plan = kernels::plan_offsets(program_.lives, bytes);
     bool apart = true;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       apart = apart && plan.offsets[i] >= 0 && plan.offsets[i] + bytes[i] <= plan.total;
       for (std::size_t j = 0; j < i; ++j) {
         const kernels::TempLife &x = program_.lives[i], &y = program_.lives[j];
-        const bool at_once = x.first <= y.last && y.first <= x.last, meet = plan.offsets[i] < plan.offsets[j] + bytes[j] && plan.offsets[j] < plan.offsets[i] + bytes[i];
+        const bool at_once = x.first <= y.last && y.first <= x.last,
+                   meet = plan.offsets[i] < plan.offsets[j] + bytes[j] && plan.offsets[j] < plan.offsets[i] + bytes[i];
         apart = apart && (bytes[i] <= 0 || bytes[j] <= 0 || !at_once || !meet);
       }
     }
@@ -296,6 +326,8 @@ class Accesses {
 
 }  // namespace
 
-void prove_accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask) { Accesses(p, s, program, ask).run(); }
+void prove_accesses(Prover& p, const Specialization& s, const runtime::Program& program, const Ask& ask) {
+  Accesses(p, s, program, ask).run();
+}
 
 }  // namespace reprise::validate

@@ -47,8 +47,11 @@ std::optional<std::pair<std::uint32_t, Wide>> multiple(const Terms& t, const Pol
   for (const auto& [m, c] : p.terms) {
     if (m.size() != 1 || t.atom(m[0]).kind != Atom::Kind::Div) continue;
     const Atom& d = t.atom(m[0]);
-    if (!d.b.is_constant() || d.a.terms.size() != 1 || d.a.terms.begin()->first.size() != 1 || t.atom(d.a.terms.begin()->first[0]).kind != Atom::Kind::Word) continue;
-    const Wide by = d.b.constant() < 0 ? -d.b.constant() : d.b.constant(), k = d.a.terms.begin()->second < 0 ? -d.a.terms.begin()->second : d.a.terms.begin()->second;
+    if (!d.b.is_constant() || d.a.terms.size() != 1 || d.a.terms.begin()->first.size() != 1 ||
+        t.atom(d.a.terms.begin()->first[0]).kind != Atom::Kind::Word)
+      continue;
+    const Wide by = d.b.constant() < 0 ? -d.b.constant() : d.b.constant(),
+               k = d.a.terms.begin()->second < 0 ? -d.a.terms.begin()->second : d.a.terms.begin()->second;
     Poly q;
     q.add(m, d.b.constant());
     const Poly rest = q - d.a;  // by * (a / by) - a
@@ -69,14 +72,16 @@ struct Prover::Solver {
   z3::solver s;
   std::map<AtomId, z3::expr> atoms;
   std::map<std::uint32_t, AtomId> words;
-  std::vector<z3::expr> told;                    // of atoms, in the order in which these were met
-  std::size_t said = 0;                          // of `told`, to s
+  std::vector<z3::expr> told;  // of atoms, in the order in which these were met
+  std::size_t said = 0;        // of `told`, to s
   std::vector<const Formula*> floats;
   z3::func_decl float_fn;
   std::vector<z3::expr> base;
   std::map<std::string, z3::expr> float_known;
 
-  explicit Solver(const Terms& t) : terms(t), s(c, z3::solver::simple()), float_fn(c.function("float", c.int_sort(), c.int_sort(), c.int_sort(), c.bool_sort())) {}
+  explicit Solver(const Terms& t)
+      : terms(t), s(c, z3::solver::simple()),
+        float_fn(c.function("float", c.int_sort(), c.int_sort(), c.int_sort(), c.bool_sort())) {}
 
   z3::expr number(Wide v) { return c.int_val(to_string(v).c_str()); }
   z3::expr of(const Poly& p) {
@@ -95,7 +100,8 @@ struct Prover::Solver {
   z3::expr atom(AtomId i) {
     if (const auto it = atoms.find(i); it != atoms.end()) return it->second;
     const Atom& a = terms.atom(i);
-    const z3::expr x = c.int_const((a.kind == Atom::Kind::Word ? "w" + std::to_string(a.what) : "t" + std::to_string(i)).c_str());
+    const z3::expr x =
+        c.int_const((a.kind == Atom::Kind::Word ? "w" + std::to_string(a.what) : "t" + std::to_string(i)).c_str());
     atoms.emplace(i, x);
     const Bounds b = terms.bounds_of(i);
     auto tell = [&](const z3::expr& e) { told.push_back(e); };
@@ -103,11 +109,13 @@ struct Prover::Solver {
     if (b.hi < Bounds::kNone) tell(x <= number(b.hi));
     switch (a.kind) {
       case Atom::Kind::Word: words.emplace(a.what, i); break;
-      case Atom::Kind::Div: case Atom::Kind::Mod: {
+      case Atom::Kind::Div:
+      case Atom::Kind::Mod: {
         const z3::expr n = of(a.a), d = of(a.b);
         const z3::expr q = a.kind == Atom::Kind::Div ? x : c.int_const(("q" + std::to_string(i)).c_str());
         const z3::expr r = n - d * q;
-        const z3::expr size = a.b.is_constant() ? number(a.b.constant() < 0 ? -a.b.constant() : a.b.constant()) : z3::ite(d >= 0, d, -d);
+        const z3::expr size =
+            a.b.is_constant() ? number(a.b.constant() < 0 ? -a.b.constant() : a.b.constant()) : z3::ite(d >= 0, d, -d);
         if (!a.b.is_constant()) tell(z3::implies(d == 0, x == 0));
         const z3::expr zero = d != 0;
         if (terms.nonnegative(a.a)) tell(z3::implies(zero, r >= 0 && r < size));
@@ -116,13 +124,15 @@ struct Prover::Solver {
         if (a.kind == Atom::Kind::Div && terms.nonnegative(a.a) && terms.nonnegative(a.b)) tell(x >= 0 && x <= n);
         break;
       }
-      case Atom::Kind::Min: case Atom::Kind::Max: {
+      case Atom::Kind::Min:
+      case Atom::Kind::Max: {
         const z3::expr l = of(a.a), r = of(a.b);
         tell(a.kind == Atom::Kind::Min ? x == z3::ite(l <= r, l, r) : x == z3::ite(l >= r, l, r));
         break;
       }
       case Atom::Kind::Wrap: {
-        const z3::expr k = c.int_const(("k" + std::to_string(i)).c_str()), e = of(a.a), two64 = c.int_val("18446744073709551616");
+        const z3::expr k = c.int_const(("k" + std::to_string(i)).c_str()), e = of(a.a),
+                       two64 = c.int_val("18446744073709551616");
         tell(x == e - k * two64);
         break;
       }
@@ -145,12 +155,15 @@ struct Prover::Solver {
       case Kind::Or: return of(*f.a) || of(*f.b);
       case Kind::Not: return !of(*f.a);
       case Kind::Float: {
-        const int lt = static_cast<int>(guards::ExprKind::FLt), le = static_cast<int>(guards::ExprKind::FLe), eq = static_cast<int>(guards::ExprKind::FEq);
-        // Each pair once: what one comparison says of the others. That one does not hold says nothing: they may be no numbers.
+        const int lt = static_cast<int>(guards::ExprKind::FLt), le = static_cast<int>(guards::ExprKind::FLe),
+                  eq = static_cast<int>(guards::ExprKind::FEq);
+        // Each pair once: what one comparison says of the others. That one does not hold says nothing: they may be no
+        // numbers.
         const std::string key = terms.text(std::min(f.p, f.q)) + "|" + terms.text(std::max(f.p, f.q));
         if (float_known.emplace(key, c.bool_val(true)).second) {
-          const z3::expr less = of_float(lt, f.p, f.q), more = of_float(lt, f.q, f.p), same = of_float(eq, f.p, f.q), same2 = of_float(eq, f.q, f.p),
-                         at_most = of_float(le, f.p, f.q), at_least = of_float(le, f.q, f.p);
+          const z3::expr less = of_float(lt, f.p, f.q), more = of_float(lt, f.q, f.p), same = of_float(eq, f.p, f.q),
+                         same2 = of_float(eq, f.q, f.p), at_most = of_float(le, f.p, f.q),
+                         at_least = of_float(le, f.q, f.p);
           told.push_back(same == same2);
           told.push_back(z3::implies(less, at_most && !more && !same && !at_least));
           told.push_back(z3::implies(more, at_least && !less && !same && !at_most));
@@ -207,16 +220,19 @@ Prover::Prover(Terms& terms, std::vector<FormulaPtr> assumptions) : terms_(terms
   for (const FormulaPtr& f : assumptions_) {
     if (f->kind == Kind::AtMostZero && f->p.terms.size() <= 2) {
       for (const auto& [m, c] : f->p.terms)
-        if (m.size() == 1 && terms_.atom(m[0]).kind == Atom::Kind::Word && f->p.terms.size() == (f->p.constant() == 0 ? 1u : 2u)) {
+        if (m.size() == 1 && terms_.atom(m[0]).kind == Atom::Kind::Word &&
+            f->p.terms.size() == (f->p.constant() == 0 ? 1u : 2u)) {
           if (c == 1) terms_.bound(terms_.atom(m[0]).what, -Bounds::kNone, -f->p.constant());
           if (c == -1) terms_.bound(terms_.atom(m[0]).what, f->p.constant(), Bounds::kNone);
         }
     }
   }
   for (const FormulaPtr& f : assumptions_)
-    if (f->kind == Kind::Not && f->a->kind == Kind::IsZero && f->a->p.terms.size() == 1 && f->a->p.terms.begin()->first.size() == 1) {
+    if (f->kind == Kind::Not && f->a->kind == Kind::IsZero && f->a->p.terms.size() == 1 &&
+        f->a->p.terms.begin()->first.size() == 1) {
       const Atom& a = terms_.atom(f->a->p.terms.begin()->first[0]);
-      if (a.kind == Atom::Kind::Word && terms_.bounds_of(f->a->p.terms.begin()->first[0]).lo == 0) terms_.bound(a.what, 1, Bounds::kNone);
+      if (a.kind == Atom::Kind::Word && terms_.bounds_of(f->a->p.terms.begin()->first[0]).lo == 0)
+        terms_.bound(a.what, 1, Bounds::kNone);
     }
   for (const FormulaPtr& f : assumptions_) now.push_back(terms_.again(f));
   assumptions_ = std::move(now);
@@ -240,7 +256,8 @@ bool Prover::quickly(const FormulaPtr& f, const std::vector<FormulaPtr>& also) {
   for (const FormulaPtr& a : also) {
     if (a->kind != Kind::AtMostZero || a->p.terms.size() > 2) continue;
     for (const auto& [m, c] : a->p.terms)
-      if (c == -1 && m.size() == 1 && terms_.atom(m[0]).kind == Atom::Kind::Word && (a->p.terms.size() == 1 || a->p.terms.count({}))) {
+      if (c == -1 && m.size() == 1 && terms_.atom(m[0]).kind == Atom::Kind::Word &&
+          (a->p.terms.size() == 1 || a->p.terms.count({}))) {
         const auto [at, is_new] = terms_.at_least.try_emplace(terms_.atom(m[0]).what, a->p.constant());
         if (!is_new) at->second = std::max(at->second, a->p.constant());
       }
@@ -256,14 +273,15 @@ bool Prover::quickly(const FormulaPtr& f, const std::vector<FormulaPtr>& also) {
 struct Prover::Search {
   std::vector<Poly> facts;
   std::map<std::vector<AtomId>, std::vector<std::size_t>> with_term;
-  std::set<AtomId> atoms;                        // whose own facts are there
+  std::set<AtomId> atoms;  // whose own facts are there
   int tries = 400;
   void add(const Poly& p) {
     for (const auto& [m, c] : p.terms)
       if (!m.empty()) with_term[m].push_back(facts.size());
     facts.push_back(p);
   }
-  // Of one number divided by d and by k*d (places of a convolution at two strides): k * (n / (k*d)) <= n / d < k * (n / (k*d)) + k.
+  // Of one number divided by d and by k*d (places of a convolution at two strides): k * (n / (k*d)) <= n / d < k * (n /
+  // (k*d)) + k.
   void relate(const Terms& t, AtomId coarse, AtomId fine) {
     const std::optional<Poly> k = t.coarser(coarse, fine);
     if (!k) return;
@@ -322,10 +340,13 @@ bool Prover::at_most_zero_by(Search& search, const Poly& p, int facts_left) {
       if (linear && y == Poly() - x * Poly(lo)) return at_most_zero_by(search, x, facts_left);
     }
   // Quotients that stand in it are at most what is divided.
-  if (const std::optional<Poly> more = terms_.without_quotients(p); more && !(*more == p) && at_most_zero_by(search, *more, facts_left)) return true;
+  if (const std::optional<Poly> more = terms_.without_quotients(p);
+      more && !(*more == p) && at_most_zero_by(search, *more, facts_left))
+    return true;
   // And a least number is at most each of the two.
   for (bool first : {true, false})
-    if (const Poly more = terms_.without_minima(p, first); !(more == p) && at_most_zero_by(search, more, facts_left)) return true;
+    if (const Poly more = terms_.without_minima(p, first); !(more == p) && at_most_zero_by(search, more, facts_left))
+      return true;
   if (facts_left == 0) return false;
   for (const auto& [m, c] : p.terms) {
     if (m.empty()) continue;
@@ -367,7 +388,8 @@ bool Prover::at_most_zero_by(Search& search, const Poly& p, int facts_left) {
 bool Prover::follows(const FormulaPtr& asked, const std::vector<FormulaPtr>& also) {
   const Formula& f = *asked;
   auto known = [&](const Formula& g) {
-    return known_.count(asked) || std::any_of(also.begin(), also.end(), [&](const FormulaPtr& a) { return equal(*a, g); });
+    return known_.count(asked) ||
+           std::any_of(also.begin(), also.end(), [&](const FormulaPtr& a) { return equal(*a, g); });
   };
   switch (f.kind) {
     case Kind::True: return true;
@@ -395,7 +417,8 @@ bool Prover::follows(const FormulaPtr& asked, const std::vector<FormulaPtr>& als
     case Kind::IsZero: return known(f);
     case Kind::Not:
       if (known(f)) return true;
-      if (f.a->kind == Kind::IsZero) return terms_.nonnegative(f.a->p - Poly(1)) || terms_.nonnegative(Poly(-1) - f.a->p);
+      if (f.a->kind == Kind::IsZero)
+        return terms_.nonnegative(f.a->p - Poly(1)) || terms_.nonnegative(Poly(-1) - f.a->p);
       return false;
     case Kind::Float: return known(f);
   }
@@ -409,7 +432,10 @@ Verdict Prover::prove(const FormulaPtr& f, const std::vector<FormulaPtr>& also) 
   struct Time {
     Counts& counts;
     std::chrono::steady_clock::time_point begin;
-    ~Time() { counts.z3_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count(); }
+    ~Time() {
+      counts.z3_ns +=
+          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+    }
   } time{counts, begin};
   Verdict v;
   try {
@@ -463,12 +489,14 @@ Verdict Prover::prove(const FormulaPtr& f, const std::vector<FormulaPtr>& also) 
         z.s.pop();
       }
     }
-    // Other ways: the older arithmetic, and solving equations first. (Z3's own choice of a solver, and its tactic for non-linear integers, do
-    // not heed their time.)
+    // Other ways: the older arithmetic, and solving equations first. (Z3's own choice of a solver, and its tactic for
+    // non-linear integers, do not heed their time.)
     for (int way = 0; way < 2 && r == z3::unknown; ++way) {
       second = true;
       z3::solver s = way == 0 ? z3::solver(z.c, z3::solver::simple())
-                              : (z3::tactic(z.c, "simplify") & z3::tactic(z.c, "propagate-values") & z3::tactic(z.c, "solve-eqs") & z3::tactic(z.c, "smt")).mk_solver();
+                              : (z3::tactic(z.c, "simplify") & z3::tactic(z.c, "propagate-values") &
+                                 z3::tactic(z.c, "solve-eqs") & z3::tactic(z.c, "smt"))
+                                    .mk_solver();
       if (way == 0) {
         z3::params p(z.c);
         p.set("arith.solver", 2u);

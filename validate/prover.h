@@ -11,11 +11,13 @@ namespace reprise::validate {
 /// What became of a question.
 struct Verdict {
   enum class Kind : std::uint8_t { Proved, Refuted, Unknown } kind = Kind::Unknown;
-  std::string why;                               ///< of what is not proved: the words of a call of which it is not true, or who gave up
+  /// of what is not proved: the words of a call of which it is not true, or who gave up
+  std::string why;
   std::vector<std::pair<std::uint32_t, std::int64_t>> words;  ///< of that call, those that matter
 };
 
-/// Proves conditions under what is assumed: first by bounds of polynomials (Terms::nonnegative and the assumptions), then by Z3. One thread.
+/// Proves conditions under what is assumed: first by bounds of polynomials (Terms::nonnegative and the assumptions),
+/// then by Z3. One thread.
 class Prover {
  public:
   /// `terms` knows the words' bounds. Equalities among the assumptions are substituted in it.
@@ -42,7 +44,7 @@ class Prover {
   std::vector<FormulaPtr> assumptions_;
   std::set<FormulaPtr, Before> known_;
   std::map<std::vector<AtomId>, std::vector<std::size_t>> with_term_;  ///< which of nonpositive_
-  std::vector<Poly> nonpositive_;                ///< of the assumptions
+  std::vector<Poly> nonpositive_;                                      ///< of the assumptions
   std::unique_ptr<Solver> solver_;
 };
 

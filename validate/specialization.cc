@@ -7,9 +7,9 @@
 #include "base/errors.h"
 #include "base/log.h"
 #include "kernels/loop/analysis.h"
-#include "runtime/call/layout_class.h"
 #include "runtime/build/specialization.h"
 #include "runtime/build/validation.h"
+#include "runtime/call/layout_class.h"
 #include "validate/accesses.h"
 #include "validate/elements.h"
 #include "validate/prover.h"
@@ -35,7 +35,8 @@ struct State {
   }
 };
 
-/// What the structure of a call makes sure of, and no guard checks (Note [Layout classes], Source): by the words of its tensors.
+/// What the structure of a call makes sure of, and no guard checks (Note [Layout classes], Source): by the words of its
+/// tensors.
 void add_structure(Terms& t, const Specialization& s) {
   for (std::size_t i = 0; i < s.input_words.size(); ++i) {
     const std::uint64_t w = s.input_words[i];
@@ -59,7 +60,8 @@ struct Failure {
 };
 
 std::string told(const Specialization& s, const Failure& f) {
-  std::string out = f.what + (f.verdict.kind == Verdict::Kind::Refuted ? " does not follow from the guards" : " was not proved: " + f.verdict.why);
+  std::string out = f.what + (f.verdict.kind == Verdict::Kind::Refuted ? " does not follow from the guards"
+                                                                       : " was not proved: " + f.verdict.why);
   std::string at;
   for (const auto& [word, value] : f.verdict.words) {
     std::string name = "word " + std::to_string(word);
@@ -84,7 +86,8 @@ std::string text_of(const Claim& c) {
 /// One specialization's proof.
 class Proof {
  public:
-  Proof(const Specialization& s, const std::vector<Claim>& claims, const Question& q) : s_(s), claims_(claims), question_(q), env_(*s.program.graph.env) {}
+  Proof(const Specialization& s, const std::vector<Claim>& claims, const Question& q)
+      : s_(s), claims_(claims), question_(q), env_(*s.program.graph.env) {}
 
   std::vector<Failure> failures;
   std::int64_t asked = 0;
@@ -133,7 +136,8 @@ class Proof {
   static void know(Terms& t, const Check& c) {
     using Set = guards::GuardSet;
     const Poly w = t.word(c.a);
-    const bool is_word = w.terms.size() == 1 && !w.is_constant() && w.terms.begin()->first.size() == 1 && t.atom(w.terms.begin()->first[0]).what == c.a && w.terms.begin()->second == 1;
+    const bool is_word = w.terms.size() == 1 && !w.is_constant() && w.terms.begin()->first.size() == 1 &&
+                         t.atom(w.terms.begin()->first[0]).what == c.a && w.terms.begin()->second == 1;
     if (!is_word) return;
     if (c.kind == Set::kEqual) t.equal(c.a, Poly(c.k));
     if (c.kind == Set::kSameWords && !(t.word(c.b) == w)) t.equal(c.a, t.word(c.b));
@@ -166,9 +170,12 @@ class Proof {
       ask(p, name + " is at least " + std::to_string(d.lo), [&] { return at_most_zero(Poly(d.lo) - w); });
       const std::int64_t most = std::min(d.hi, symbol.source.at_most);
       ask(p, name + " is at most " + std::to_string(most), [&] { return at_most_zero(w - Poly(most)); });
-      if (d.multiple_of > 1) ask(p, name + " is a multiple of " + std::to_string(d.multiple_of), [&] { return is_zero(t.mod(w, Poly(d.multiple_of))); });
+      if (d.multiple_of > 1)
+        ask(p, name + " is a multiple of " + std::to_string(d.multiple_of),
+            [&] { return is_zero(t.mod(w, Poly(d.multiple_of))); });
     }
-    for (const guards::Guard& g : env_.guards()) ask(p, "the guard " + to_string(g.condition), [&] { return t.condition(g.condition); });
+    for (const guards::Guard& g : env_.guards())
+      ask(p, "the guard " + to_string(g.condition), [&] { return t.condition(g.condition); });
     for (const Claim& c : claims_) {
       if (c.result->env().serial() != env_.serial()) continue;
       ask(p, "the conclusion " + text_of(c), [&] {
@@ -181,9 +188,12 @@ class Proof {
     }
   }
 
-  /// Of an argument that the function does not look at: another tensor may stand there, and nothing is known of the word.
+  /// Of an argument that the function does not look at: another tensor may stand there, and nothing is known of the
+  /// word.
   bool is_unused(std::uint32_t word) const {
-    return std::any_of(s_.unused.begin(), s_.unused.end(), [&](std::uint32_t i) { return word >= s_.input_values[i].first && word < s_.input_values[i].first + s_.input_values[i].count; });
+    return std::any_of(s_.unused.begin(), s_.unused.end(), [&](std::uint32_t i) {
+      return word >= s_.input_values[i].first && word < s_.input_values[i].first + s_.input_values[i].count;
+    });
   }
 
   const Specialization& s_;
@@ -232,7 +242,8 @@ void validate(const Specialization& s, const std::vector<Claim>& claims) {
   if (observer) observer(s, claims);
   std::vector<std::string> texts;
   for (const Failure& f : proof.failures) texts.push_back(s.name + ": " + told(s, f));
-  const std::int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  const std::int64_t ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   {
     std::lock_guard lock(state.mu);
     ValidationReport& r = state.report;

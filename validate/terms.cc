@@ -37,11 +37,14 @@ Wide end_times(Wide a, Wide b) {
   if (a == 0 || b == 0) return 0;
   Wide r;
   const bool negative = (a < 0) != (b < 0);
-  if (a <= -Bounds::kNone || a >= Bounds::kNone || b <= -Bounds::kNone || b >= Bounds::kNone || __builtin_mul_overflow(a, b, &r)) return negative ? -Bounds::kNone : Bounds::kNone;
+  if (a <= -Bounds::kNone || a >= Bounds::kNone || b <= -Bounds::kNone || b >= Bounds::kNone ||
+      __builtin_mul_overflow(a, b, &r))
+    return negative ? -Bounds::kNone : Bounds::kNone;
   return std::clamp(r, -Bounds::kNone, Bounds::kNone);
 }
 Bounds operator*(Bounds a, Bounds b) {
-  const auto [lo, hi] = std::minmax({end_times(a.lo, b.lo), end_times(a.lo, b.hi), end_times(a.hi, b.lo), end_times(a.hi, b.hi)});
+  const auto [lo, hi] =
+      std::minmax({end_times(a.lo, b.lo), end_times(a.lo, b.hi), end_times(a.hi, b.lo), end_times(a.hi, b.hi)});
   return {lo, hi};
 }
 
@@ -95,7 +98,8 @@ Poly operator*(const Poly& a, const Poly& b) {
 // ---- formulas
 
 FormulaPtr truth(bool v) {
-  static const FormulaPtr yes = std::make_shared<const Formula>(Formula{Formula::Kind::True}), no = std::make_shared<const Formula>(Formula{Formula::Kind::False});
+  static const FormulaPtr yes = std::make_shared<const Formula>(Formula{Formula::Kind::True}),
+                          no = std::make_shared<const Formula>(Formula{Formula::Kind::False});
   return v ? yes : no;
 }
 
@@ -188,8 +192,7 @@ void Terms::equal(std::uint32_t word, const Poly& other) {
   const Atom& a = atom(p.terms.begin()->first[0]);
   if (a.kind != Atom::Kind::Word) return;
   if (const auto known = bounds_.find(word); known != bounds_.end()) bound(a.what, known->second.lo, known->second.hi);
-  for (Group& g : groups_)
-    std::replace(g.words.begin(), g.words.end(), word, a.what);
+  for (Group& g : groups_) std::replace(g.words.begin(), g.words.end(), word, a.what);
 }
 
 void Terms::divisible(std::uint32_t word, Wide by) {
@@ -197,13 +200,20 @@ void Terms::divisible(std::uint32_t word, Wide by) {
   if (by <= 1 || now.terms.size() != 1 || now.terms.begin()->first.size() != 1) return;
   const Atom& a = atom(now.terms.begin()->first[0]);
   if (a.kind != Atom::Kind::Word) return;
-  Wide x = now.terms.begin()->second < 0 ? -now.terms.begin()->second : now.terms.begin()->second, y = by;  // x times a.what is divided by `by`
+  // x times a.what is divided by `by`
+  Wide x = now.terms.begin()->second < 0 ? -now.terms.begin()->second : now.terms.begin()->second, y = by;
   while (y != 0) std::swap(x %= y, y);
   const Wide rest = by / x;
   if (rest == 1) return;
   const Bounds b = bounds_of(now.terms.begin()->first[0]);
   const std::uint32_t of = a.what, made = made_++;
-  bound(made, b.lo <= -Bounds::kNone ? b.lo : b.lo >= 0 ? (b.lo + rest - 1) / rest : b.lo / rest, b.hi >= Bounds::kNone ? b.hi : b.hi >= 0 ? b.hi / rest : (b.hi - rest + 1) / rest);
+  bound(made,
+        b.lo <= -Bounds::kNone ? b.lo
+        : b.lo >= 0            ? (b.lo + rest - 1) / rest
+                               : b.lo / rest,
+        b.hi >= Bounds::kNone ? b.hi
+        : b.hi >= 0           ? b.hi / rest
+                              : (b.hi - rest + 1) / rest);
   equal(of, this->word(made) * Poly(rest));
 }
 
@@ -268,7 +278,9 @@ Bounds Terms::bounds_of(AtomId i) const {
     case Atom::Kind::Div: {
       const Bounds x = bounds(a.a), y = bounds(a.b);
       if (y.lo >= 1) {  // more is divided, more comes out; what is divided by more is nearer to 0
-        auto by = [](Wide n, Wide d) { return n <= -Bounds::kNone || n >= Bounds::kNone ? n : d >= Bounds::kNone ? Wide{0} : n / d; };
+        auto by = [](Wide n, Wide d) {
+          return n <= -Bounds::kNone || n >= Bounds::kNone ? n : d >= Bounds::kNone ? Wide{0} : n / d;
+        };
         return {by(x.lo, x.lo >= 0 ? y.hi : y.lo), by(x.hi, x.hi >= 0 ? y.lo : y.hi)};
       }
       if (y.lo >= 0) return {std::min<Wide>(x.lo, 0), std::max<Wide>(x.hi, 0)};
@@ -367,7 +379,8 @@ std::optional<Poly> Terms::without_quotients(const Poly& p) const {
       Poly x;
       x.add({i}, 1);
       // k * c * (y / c) is at most k * y; (y + c - 1) / c at most y, and y / c at most y, of what is not negative.
-      if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0 && times % a.b.constant() == 0 && nonnegative(a.a)) {
+      if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0 &&
+          times % a.b.constant() == 0 && nonnegative(a.a)) {
         times /= a.b.constant();
         x = a.a;
       } else if (may_grow && a.kind == Atom::Kind::Div && a.b.is_constant() && a.b.constant() > 0) {
@@ -444,7 +457,8 @@ Poly Terms::div(const Poly& a, const Poly& b) {
     if (!whole.terms.empty() && nonnegative(whole) && nonnegative(rest)) return whole + div(rest, b);
     if (a.terms.size() == 1 && a.terms.begin()->second == 1 && a.terms.begin()->first.size() == 1) {
       const Atom& inner = atom(a.terms.begin()->first[0]);
-      if (inner.kind == Atom::Kind::Div && inner.b.is_constant() && inner.b.constant() > 0) return div(inner.a, Poly(times(inner.b.constant(), by)));
+      if (inner.kind == Atom::Kind::Div && inner.b.is_constant() && inner.b.constant() > 0)
+        return div(inner.a, Poly(times(inner.b.constant(), by)));
     }
   }
   if (never_zero && nonnegative(a) && nonnegative(b - a - Poly(1))) return Poly(0);
@@ -453,7 +467,9 @@ Poly Terms::div(const Poly& a, const Poly& b) {
 
 std::optional<Poly> Terms::coarser(AtomId coarse, AtomId fine) const {
   const Atom &x = atom(coarse), &y = atom(fine);
-  if (coarse == fine || x.kind != Atom::Kind::Div || y.kind != Atom::Kind::Div || !(x.a == y.a) || y.b.terms.size() != 1) return std::nullopt;
+  if (coarse == fine || x.kind != Atom::Kind::Div || y.kind != Atom::Kind::Div || !(x.a == y.a) ||
+      y.b.terms.size() != 1)
+    return std::nullopt;
   const auto& [m, c] = *y.b.terms.begin();
   Poly k;
   for (const auto& [n, d] : x.b.terms) {
@@ -476,7 +492,8 @@ Poly Terms::extreme(bool least, const Poly& a, const Poly& b) {
   if (a == b) return a;
   if (nonnegative(b - a)) return least ? a : b;
   if (nonnegative(a - b)) return least ? b : a;
-  return b < a ? atom_of({least ? Atom::Kind::Min : Atom::Kind::Max, 0, b, a}) : atom_of({least ? Atom::Kind::Min : Atom::Kind::Max, 0, a, b});
+  return b < a ? atom_of({least ? Atom::Kind::Min : Atom::Kind::Max, 0, b, a})
+               : atom_of({least ? Atom::Kind::Min : Atom::Kind::Max, 0, a, b});
 }
 
 FormulaPtr Terms::fits(const Poly& p) const {
@@ -525,7 +542,8 @@ Poly Terms::float_of(std::uint32_t kind, Poly a, Poly b) {
 FormulaPtr Terms::float_condition(ExprKind k, Poly a, Poly b) {
   if (const auto v = float_number(k, a, b)) return is_zero(Poly(*v ? 0 : 1));
   if (k == ExprKind::FEq && b < a) std::swap(a, b);
-  return std::make_shared<const Formula>(Formula{Formula::Kind::Float, std::move(a), std::move(b), static_cast<std::uint32_t>(k)});
+  return std::make_shared<const Formula>(
+      Formula{Formula::Kind::Float, std::move(a), std::move(b), static_cast<std::uint32_t>(k)});
 }
 
 Meaning Terms::of(ExprKind kind, const std::vector<const Expr*>& args) {
@@ -555,8 +573,11 @@ Meaning Terms::of(ExprKind kind, const std::vector<const Expr*>& args) {
     case ExprKind::And: return meaning(both(c(0), c(1)));
     case ExprKind::Or: return meaning(either(c(0), c(1)));
     case ExprKind::Not: return meaning(negation(c(0)));
-    case ExprKind::FLt: case ExprKind::FLe: case ExprKind::FEq: return meaning(float_condition(kind, n(0), n(1)));
-    case ExprKind::Const: case ExprKind::Symbol: break;
+    case ExprKind::FLt:
+    case ExprKind::FLe:
+    case ExprKind::FEq: return meaning(float_condition(kind, n(0), n(1)));
+    case ExprKind::Const:
+    case ExprKind::Symbol: break;
     default: return meaning(float_of(static_cast<std::uint32_t>(kind), n(0), args.size() > 1 ? n(1) : Poly()));
   }
   throw Unsupported{"a leaf with operands"};
@@ -565,7 +586,8 @@ Meaning Terms::of(ExprKind kind, const std::vector<const Expr*>& args) {
 Meaning Terms::of(const Expr* e) {
   if (e->is_const()) return meaning(Poly(e->value()));
   if (auto it = meaning_.find(e); it != meaning_.end()) return it->second;
-  Meaning m = e->kind() == ExprKind::Symbol ? meaning(word(e->env().symbols()[e->symbol()].source.word)) : of(e->kind(), {e->args().begin(), e->args().end()});
+  Meaning m = e->kind() == ExprKind::Symbol ? meaning(word(e->env().symbols()[e->symbol()].source.word))
+                                            : of(e->kind(), {e->args().begin(), e->args().end()});
   meaning_.emplace(e, m);
   return m;
 }
@@ -611,8 +633,8 @@ std::vector<Meaning> Terms::of(const ExprProgram& program) {
   return slots;
 }
 
-// A general check holds where its slot is not 0, and where a number on the way does not fit 128 bits it does not hold: what passes has been
-// computed exactly.
+// A general check holds where its slot is not 0, and where a number on the way does not fit 128 bits it does not hold:
+// what passes has been computed exactly.
 FormulaPtr Terms::condition(const GuardSet& set, const GuardSet::Check& c) {
   switch (c.kind) {
     case GuardSet::kEqual: return is_zero(word(c.a) - Poly(c.k));

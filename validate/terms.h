@@ -39,10 +39,11 @@ struct Poly {
   Wide constant() const;
 };
 
-/// What is not a sum or a product. A quotient is 0 where the divisor is, as the code computes it; a remainder is spelled with the quotient.
+/// What is not a sum or a product. A quotient is 0 where the divisor is, as the code computes it; a remainder is
+/// spelled with the quotient.
 struct Atom {
   enum class Kind : std::uint8_t { Word, Div, Mod, Min, Max, Wrap, Float } kind;
-  std::uint32_t what = 0;      ///< Word: which; Float: its ExprKind
+  std::uint32_t what = 0;  ///< Word: which; Float: its ExprKind
   Poly a, b;
   bool operator<(const Atom& o) const { return std::tie(kind, what, a, b) < std::tie(o.kind, o.what, o.a, o.b); }
 };
@@ -51,9 +52,9 @@ struct Formula;
 using FormulaPtr = std::shared_ptr<const Formula>;
 struct Formula {
   enum class Kind : std::uint8_t { True, False, AtMostZero, IsZero, And, Or, Not, Float } kind;
-  Poly p{};                    ///< AtMostZero, IsZero: of it. Float: the left operand
-  Poly q{};                    ///< Float: the right operand
-  std::uint32_t what = 0;      ///< Float: its ExprKind
+  Poly p{};                ///< AtMostZero, IsZero: of it. Float: the left operand
+  Poly q{};                ///< Float: the right operand
+  std::uint32_t what = 0;  ///< Float: its ExprKind
   FormulaPtr a{}, b{};
 };
 FormulaPtr truth(bool);
@@ -76,17 +77,17 @@ struct Bounds {
 /// An expression's value, or whether a condition holds.
 struct Meaning {
   std::optional<Poly> number;
-  FormulaPtr condition;        ///< where there is no number
+  FormulaPtr condition;  ///< where there is no number
 };
 
-/// The mathematics of a guard set and of what is said under it. Interns atoms; knows bounds of words and equalities between them,
-/// of which it makes use as it writes things down. One thread.
+/// The mathematics of a guard set and of what is said under it. Interns atoms; knows bounds of words and equalities
+/// between them, of which it makes use as it writes things down. One thread.
 class Terms {
  public:
   // ---- first: what is known of words
   void bound(std::uint32_t word, Wide lo, Wide hi);
-  void equal(std::uint32_t word, const Poly&);     ///< the word is that from now on, written of other words
-  Poly again(const Poly&);                         ///< with what has become known since it was written down
+  void equal(std::uint32_t word, const Poly&);  ///< the word is that from now on, written of other words
+  Poly again(const Poly&);                      ///< with what has become known since it was written down
   FormulaPtr again(const FormulaPtr&);
   /// The word is some times that. What it is times is a word of its own, which no call has.
   void divisible(std::uint32_t word, Wide by);
@@ -115,7 +116,7 @@ class Terms {
 
   // ---- asking, quickly
   Bounds bounds(const Poly&) const;
-  bool nonnegative(const Poly&) const;             ///< known to be
+  bool nonnegative(const Poly&) const;  ///< known to be
   /// k, where the first is n / (k*d) and the second n / d, with n >= 0, d >= 1 and k >= 1.
   std::optional<Poly> coarser(AtomId, AtomId) const;
   /// Something that is at least as much, with no quotient in it of which that can be said.
@@ -126,7 +127,10 @@ class Terms {
   std::size_t atoms() const { return atoms_.size(); }
   Bounds bounds_of(AtomId) const;
   std::optional<Poly> equal_to(std::uint32_t word) const;
-  struct Group { std::vector<std::uint32_t> words; Wide at_most; };
+  struct Group {
+    std::vector<std::uint32_t> words;
+    Wide at_most;
+  };
   const std::vector<Group>& groups() const { return groups_; }
   std::string text(const Poly&) const;
   std::string text(const Formula&) const;

@@ -18,9 +18,9 @@ using Check = guards::GuardSet::Check;
 /// What is asked of a specialization, and under which checks: its own, or others.
 struct Question {
   std::vector<Check> checks;
-  bool conclusions = true;     ///< (a): conditions taken, declared ranges, what was concluded from them
-  bool accesses = true;        ///< (b), (c)
-  bool first = false;          ///< one failure is enough
+  bool conclusions = true;  ///< (a): conditions taken, declared ranges, what was concluded from them
+  bool accesses = true;     ///< (b), (c)
+  bool first = false;       ///< one failure is enough
 };
 /// What does not follow, in words; empty: it is proved. Any thread.
 std::vector<std::string> failures(const detail::Specialization&, const std::vector<Claim>&, const Question&);

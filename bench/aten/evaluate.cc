@@ -98,7 +98,8 @@ Json tensor_text(const Tensor& t) {
   return r;
 }
 
-/// The gradients of all results that have any, each weighted by cosines of its elements' numbers, of all floating tensors among the arguments; null: none comes to it.
+/// The gradients of all results that have any, each weighted by cosines of its elements' numbers, of all floating
+/// tensors among the arguments; null: none comes to it.
 Json gradients_text(const Followed& f) {
   std::vector<Tensor> made, weights;
   for (const Tensor& t : f.made) {
@@ -107,7 +108,9 @@ Json gradients_text(const Followed& f) {
     weights.push_back(cos(arange(Scalar(t.numel()), {kFloat64})).reshape(t.sizes()).to(t.dtype()));
   }
   Json all = Json::array();
-  const std::vector<Tensor> gradients = made.empty() || f.given.empty() ? std::vector<Tensor>(f.given.size()) : grad(made, f.given, weights, {.allow_unused = true});
+  const std::vector<Tensor> gradients = made.empty() || f.given.empty()
+                                            ? std::vector<Tensor>(f.given.size())
+                                            : grad(made, f.given, weights, {.allow_unused = true});
   for (const Tensor& g : gradients) all.push_back(g.defined() ? tensor_text(g) : Json());
   return all;
 }

@@ -40,18 +40,21 @@ std::vector<Int> ints_from(const Json&);
 /// What an argument is held as while a call runs, and how it is given to a parameter of type P.
 template <class P>
 struct Argument;
-template <> struct Argument<Tensor> {
+template <>
+struct Argument<Tensor> {
   Tensor held;
   explicit Argument(const Json& j) : held(j.is_null() ? Tensor() : tensor_from(j)) {}
   const Tensor& get() const { return held; }
 };
-template <> struct Argument<Operand> {
+template <>
+struct Argument<Operand> {
   Tensor tensor;
   Scalar number;
   explicit Argument(const Json& j) { j.is_object() ? void(tensor = tensor_from(j)) : void(number = scalar_from(j)); }
   Operand get() const { return tensor.defined() ? Operand(tensor) : Operand(number); }
 };
-template <> struct Argument<OptionalOperand> {
+template <>
+struct Argument<OptionalOperand> {
   Tensor tensor;
   Scalar number;
   bool given;
@@ -59,72 +62,87 @@ template <> struct Argument<OptionalOperand> {
     if (j.is_object()) tensor = tensor_from(j);
     else if (given) number = scalar_from(j);
   }
-  OptionalOperand get() const { return !given ? OptionalOperand(std::nullopt) : tensor.defined() ? OptionalOperand(tensor) : OptionalOperand(number); }
+  OptionalOperand get() const {
+    return !given             ? OptionalOperand(std::nullopt)
+           : tensor.defined() ? OptionalOperand(tensor)
+                              : OptionalOperand(number);
+  }
 };
-template <> struct Argument<Scalar> {
+template <>
+struct Argument<Scalar> {
   Scalar held;
   explicit Argument(const Json& j) : held(scalar_from(j)) {}
   const Scalar& get() const { return held; }
 };
-template <> struct Argument<Int> {
+template <>
+struct Argument<Int> {
   Int held;
   explicit Argument(const Json& j) : held(int_from(j)) {}
   Int get() const { return held; }
 };
-template <> struct Argument<std::int64_t> {
+template <>
+struct Argument<std::int64_t> {
   std::int64_t held;
   explicit Argument(const Json& j) : held(int_from(j).value()) {}
   std::int64_t get() const { return held; }
 };
-template <> struct Argument<double> {
+template <>
+struct Argument<double> {
   double held;
   explicit Argument(const Json& j) : held(scalar_from(j).to_double()) {}
   double get() const { return held; }
 };
-template <> struct Argument<bool> {
+template <>
+struct Argument<bool> {
   bool held;
   explicit Argument(const Json& j) : held(!j.is_null() && j.get<bool>()) {}
   bool get() const { return held; }
 };
-template <> struct Argument<std::string_view> {
+template <>
+struct Argument<std::string_view> {
   std::string held;
   explicit Argument(const Json& j) : held(j.is_null() ? "" : j.get<std::string>()) {}
   std::string_view get() const { return held; }
 };
-template <> struct Argument<DType> {
+template <>
+struct Argument<DType> {
   DType held;
   explicit Argument(const Json& j) : held(dtype_from_name(j.get<std::string>())) {}
   DType get() const { return held; }
 };
-template <> struct Argument<IntArrayRef> {
+template <>
+struct Argument<IntArrayRef> {
   std::vector<Int> held;
   explicit Argument(const Json& j) : held(ints_from(j)) {}
   IntArrayRef get() const { return held; }
 };
-template <> struct Argument<OptionalDims> {
+template <>
+struct Argument<OptionalDims> {
   OptionalDims held;
   explicit Argument(const Json& j) {
-    if (j.is_number())
-      held = OptionalDims(int_from(j).value());
+    if (j.is_number()) held = OptionalDims(int_from(j).value());
     else if (!j.is_null()) held = OptionalDims(IntArrayRef(ints_from(j)));
   }
   const OptionalDims& get() const { return held; }
 };
-template <> struct Argument<TensorArrayRef> {
+template <>
+struct Argument<TensorArrayRef> {
   std::vector<Tensor> held;
   explicit Argument(const Json& j) {
     for (const Json& t : j) held.push_back(t.is_null() ? Tensor() : tensor_from(t));
   }
   TensorArrayRef get() const { return held; }
 };
-template <> struct Argument<TensorOptions> {
+template <>
+struct Argument<TensorOptions> {
   TensorOptions held;
   explicit Argument(const Json& j) {
     if (!j.is_null()) held.dtype = dtype_from_name(j.get<std::string>());
   }
   const TensorOptions& get() const { return held; }
 };
-template <class T> struct Argument<std::optional<T>> {
+template <class T>
+struct Argument<std::optional<T>> {
   std::optional<Argument<T>> held;
   explicit Argument(const Json& j) {
     if (!j.is_null()) held.emplace(j);
@@ -141,7 +159,9 @@ inline void give(Json& to, const std::vector<Tensor>& list) {
   for (const Tensor& t : list) give(to, t);
 }
 template <class A, class B>
-void give(Json& to, const std::pair<A, B>& p) { give(to, p.first), give(to, p.second); }
+void give(Json& to, const std::pair<A, B>& p) {
+  give(to, p.first), give(to, p.second);
+}
 template <class... A>
 void give(Json& to, const std::tuple<A...>& all) {
   std::apply([&](const A&... a) { (give(to, a), ...); }, all);
@@ -158,18 +178,20 @@ Call call_of(R (*f)(P...)) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       static const Json none;
       if (given.size() > n) throw std::runtime_error("too many arguments");
-      const std::tuple<Argument<std::tuple_element_t<I, Held>>...> arguments{Argument<std::tuple_element_t<I, Held>>(I < given.size() ? given[I] : none)...};
+      const std::tuple<Argument<std::tuple_element_t<I, Held>>...> arguments{
+          Argument<std::tuple_element_t<I, Held>>(I < given.size() ? given[I] : none)...};
       Json results = Json::array();
       give(results, f(std::get<I>(arguments).get()..., SourceLoc{}));
       return results;
-    }(std::make_index_sequence<n>());
+    }
+    (std::make_index_sequence<n>());
   };
 }
 
 using Calls = std::map<std::string, Call>;
-void add_basic(Calls&);      ///< pointwise.cc: elementwise, reductions
-void add_shaping(Calls&);    ///< indexing, rearranging, products, normalisation
-void add_vision(Calls&);     ///< convolution, pooling, normalization over channels, images
-void add_families(Calls&);   ///< functions of the headers beside reprise/ops.h
+void add_basic(Calls&);     ///< pointwise.cc: elementwise, reductions
+void add_shaping(Calls&);   ///< indexing, rearranging, products, normalisation
+void add_vision(Calls&);    ///< convolution, pooling, normalization over channels, images
+void add_families(Calls&);  ///< functions of the headers beside reprise/ops.h
 
 }  // namespace reprise::aten

@@ -20,8 +20,12 @@ struct Step {
 /// Weights are never touched there, so that they take no memory.
 Step step_at(const llama::Config& config, std::int64_t at) {
   const Device null = Device::null();
-  const llama::Model m = model_of(config, [&](std::int64_t rows, std::int64_t cols) { return empty({rows, cols}, {.dtype = kBFloat16, .device = null}); },
-                                  [&](std::vector<Int> sizes, DType t, double) { return empty(sizes, {.dtype = t, .device = null}); });
+  const llama::Model m = model_of(
+      config,
+      [&](std::int64_t rows, std::int64_t cols) {
+        return empty({rows, cols}, {.dtype = kBFloat16, .device = null});
+      },
+      [&](std::vector<Int> sizes, DType t, double) { return empty(sizes, {.dtype = t, .device = null}); });
   llama::Cache cache = llama::new_cache(m.config, kBFloat16, null);
   const Tensor token = tensor_of(std::vector<std::int64_t>{7}).to(null);
   mark_static(token, 0);

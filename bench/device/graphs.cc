@@ -23,7 +23,8 @@ kernels::LoopKernel small_kernel() {
   write.buffer = 1;
   write.strides = {1};
   k.accesses = {read, write};
-  BodyNode load{BodyNode::Kind::Load}, one{BodyNode::Kind::Const}, add{BodyNode::Kind::Op}, store{BodyNode::Kind::Store};
+  BodyNode load{BodyNode::Kind::Load}, one{BodyNode::Kind::Const}, add{BodyNode::Kind::Op},
+      store{BodyNode::Kind::Store};
   load.access = 0;
   one.fimm = 1;
   add.op = kernels::ScalarOp::Add;
@@ -56,7 +57,8 @@ device::KernelNode SmallKernel::node() const {
 void graphs(const Setting& s) {
   device::Backend& d = device::backend(s.device);
   const SmallKernel small(d);
-  Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device}), c = zeros({256}, {.device = s.device});
+  Tensor a = zeros({256}, {.device = s.device}), b = zeros({256}, {.device = s.device}),
+         c = zeros({256}, {.device = s.device});
   for (int nodes : s.quick ? std::vector<int>{1, 10} : std::vector<int>{1, 10, 100, 500, 1000, 5000}) {
     // Another amount of shared memory: what another size is to the driver, a node whose parameters have to be set.
     auto build = [&](bool other_size = false) {
@@ -82,10 +84,13 @@ void graphs(const Setting& s) {
     s.report({"graphs", "build and instantiate, " + at, median(times) * 1e6, "us"});
     s.report({"graphs", "bytes of the executable graph, " + at, static_cast<double>(exec->bytes()), "bytes"});
     void *same[] = {a.data_ptr(), b.data_ptr()}, *other[] = {a.data_ptr(), c.data_ptr()};
-    s.report({"graphs", "launch (host), " + at, host_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
+    s.report(
+        {"graphs", "launch (host), " + at, host_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
     bool turn = false;
-    s.report({"graphs", "launch (host) with addresses that moved, " + at, host_time(s, [&] { exec->launch(d.current_stream(), (turn = !turn) ? other : same); }) * 1e6, "us"});
-    s.report({"graphs", "run (device), " + at, device_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
+    s.report({"graphs", "launch (host) with addresses that moved, " + at,
+              host_time(s, [&] { exec->launch(d.current_stream(), (turn = !turn) ? other : same); }) * 1e6, "us"});
+    s.report(
+        {"graphs", "run (device), " + at, device_time(s, [&] { exec->launch(d.current_stream(), same); }) * 1e6, "us"});
     times.clear();
     for (int r = 0; r < (s.quick ? 1 : 9); ++r) {
       double t = now();
@@ -124,7 +129,8 @@ void break_down(const Setting& s, const std::string& what, F&& f) {
 
 }  // namespace
 
-// What guards, the choice of a recording, results and the epilogue add to the driver's launch of a graph of as many nodes.
+// What guards, the choice of a recording, results and the epilogue add to the driver's launch of a graph of as many
+// nodes.
 void calls(const Setting& s) {
   device::Backend& d = device::backend(s.device);
   const SmallKernel small(d);
@@ -136,23 +142,30 @@ void calls(const Setting& s) {
   for (const char* early : {"on", "off"}) {
     Scoped<std::string> starts(knobs().cuda_early, early);
     for (int nodes : s.quick ? std::vector<int>{1, 4} : std::vector<int>{1, 10, 100}) {
-      const std::string at = std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + (*std::next(early) == 'f' ? ", none early" : "");
+      const std::string at =
+          std::to_string(nodes) + (nodes == 1 ? " node" : " nodes") + (*std::next(early) == 'f' ? ", none early" : "");
       if (!s.wants(at)) continue;
       auto g = d.new_graph(2);
-      for (int i = 0; i < nodes; ++i) g->add(small.node(), i ? std::vector<device::Graph::Node>{static_cast<device::Graph::Node>(i - 1)} : std::vector<device::Graph::Node>{});
+      for (int i = 0; i < nodes; ++i)
+        g->add(small.node(), i ? std::vector<device::Graph::Node>{static_cast<device::Graph::Node>(i - 1)}
+                               : std::vector<device::Graph::Node>{});
       auto exec = g->instantiate();
-      auto f = compile([nodes](Tensor t, Tensor m) {
-        for (int i = 0; i < nodes; ++i) t = linear(t, m);
-        return t;
-      }, {.name = "calls"});
+      auto f = compile(
+          [nodes](Tensor t, Tensor m) {
+            for (int i = 0; i < nodes; ++i) t = linear(t, m);
+            return t;
+          },
+          {.name = "calls"});
       auto launch = [&] { exec->launch(d.current_stream(), cells); };
       Tensor y;
       auto dropped = [&] { f(x, w); };
       auto kept = [&] { y = f(x, w); };  // two results take turns: addresses move
       const double bare = host_time(s, launch), of_dropped = host_time(s, dropped), of_kept = host_time(s, kept);
       s.report({"calls", "host time of a bare launch, " + at, bare * 1e6, "us"});
-      s.report({"calls", "host time of a call, its result dropped, " + at, of_dropped * 1e6, "us", of_dropped / bare, "a bare launch"});
-      s.report({"calls", "host time of a call, its result kept until the next, " + at, of_kept * 1e6, "us", of_kept / bare, "a bare launch"});
+      s.report({"calls", "host time of a call, its result dropped, " + at, of_dropped * 1e6, "us", of_dropped / bare,
+                "a bare launch"});
+      s.report({"calls", "host time of a call, its result kept until the next, " + at, of_kept * 1e6, "us",
+                of_kept / bare, "a bare launch"});
       break_down(s, "bare launch, " + at, launch);
       break_down(s, "result dropped, " + at, dropped);
       break_down(s, "result kept, " + at, kept);
@@ -162,7 +175,8 @@ void calls(const Setting& s) {
 
 namespace {
 
-// What another length of a prompt costs where a library computes the products: each is asked for, captured, and comes into a graph of its own or as nodes of the one graph.
+// What another length of a prompt costs where a library computes the products: each is asked for, captured, and comes
+// into a graph of its own or as nodes of the one graph.
 void new_sizes_of_products(const Setting& s) {
   const int products = s.quick ? 4 : 112;  // of a prompt's layers in a 1B model
   const std::int64_t width = s.quick ? 64 : 512;
@@ -172,10 +186,12 @@ void new_sizes_of_products(const Setting& s) {
     const std::string named = ", " + std::to_string(products) + " library products, " + how;
     if (!s.wants(named)) continue;
     Scoped<std::string> captures(knobs().cuda_captures, how);
-    auto f = compile([products](Tensor x, Tensor m) {
-      for (int i = 0; i < products; ++i) x = linear(x, m);
-      return x;
-    }, {.name = how});
+    auto f = compile(
+        [products](Tensor x, Tensor m) {
+          for (int i = 0; i < products; ++i) x = linear(x, m);
+          return x;
+        },
+        {.name = how});
     std::int64_t rows = 32 + (*how == 'f');  // sizes that the other one has not had
     const Tensor x = zeros({4096, width}, {.device = s.device});
     const std::int64_t before = stats().library_products;
@@ -196,7 +212,8 @@ void new_sizes_of_products(const Setting& s) {
     }
     const Tensor part = x.slice(0, 0, rows);
     s.report({"changing sizes", "host time of a call with a size never seen" + named, median(fresh) * 1e6, "us"});
-    s.report({"changing sizes", "host time of its next call, whose result lies elsewhere" + named, median(moved) * 1e6, "us"});
+    s.report({"changing sizes", "host time of its next call, whose result lies elsewhere" + named, median(moved) * 1e6,
+              "us"});
     s.report({"changing sizes", "host time of a call" + named, host_time(s, [&] { f(part, w); }) * 1e6, "us"});
     s.report({"changing sizes", "run (device)" + named, device_time(s, [&] { f(part, w); }) * 1e6, "us"});
   }

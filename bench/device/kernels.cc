@@ -12,35 +12,41 @@ void bandwidth(Setting& s) {
   double read = device_time(s, [&] { add_up(a); });
   s.copy_rate = 2.0 * static_cast<double>(bytes) / copy;
   s.read_rate = static_cast<double>(bytes) / read;
-  // What the device can read at least is what it reads while copying; a slow sum must not flatter what is measured against it.
+  // What the device can read at least is what it reads while copying; a slow sum must not flatter what is measured
+  // against it.
   s.read_rate = std::max(s.read_rate, s.copy_rate);
   s.report({"bandwidth", "copy, read and written", s.copy_rate / 1e9, "GB/s"});
-  s.report({"bandwidth", "sum of all", static_cast<double>(bytes) / read / 1e9, "GB/s", static_cast<double>(bytes) / read / s.copy_rate, "copy"});
+  s.report({"bandwidth", "sum of all", static_cast<double>(bytes) / read / 1e9, "GB/s",
+            static_cast<double>(bytes) / read / s.copy_rate, "copy"});
 }
 
 void fused_kernels(const Setting& s) {
   const std::int64_t rows = s.quick ? 16 : 65536, cols = s.quick ? 256 : 4096;  // kPastCaches bytes, in two bytes each
   for (DType t : {kFloat32, kBFloat16}) {
-    Tensor x = rows_on(s, rows, cols, t), y = rows_on(s, rows, cols, t), w = random_on(s, {cols}, t), b = random_on(s, {cols}, t);
+    Tensor x = rows_on(s, rows, cols, t), y = rows_on(s, rows, cols, t), w = random_on(s, {cols}, t),
+           b = random_on(s, {cols}, t);
     const double moved = static_cast<double>(rows * cols) * item_size(t);
     auto measure = [&](const char* name, double bytes, auto f, bool only_reads = false) {
       const std::string row = std::string(name) + " " + std::string(dtype_short_name(t));
       if (!s.wants(row)) return;
       double rate = bytes / device_time(s, f);
-      s.report({"fused kernels", row, rate / 1e9, "GB/s", rate / (only_reads ? s.read_rate : s.copy_rate), only_reads ? "read" : "copy"});
+      s.report({"fused kernels", row, rate / 1e9, "GB/s", rate / (only_reads ? s.read_rate : s.copy_rate),
+                only_reads ? "read" : "copy"});
     };
     auto chain = compile([](Tensor a, Tensor c) { return gelu(a * 2.0 + c) * c - a; }, {.name = "chain"});
     measure("gelu(2 x + y) y - x", 3 * moved, [&] { chain(x, y); });
     auto rms = compile([](Tensor a, Tensor c) { return rms_norm(a, c, 1e-5); }, {.name = "rms_norm"});
     measure("rms_norm", 2 * moved, [&] { rms(x, w); });
-    auto norm = compile([cols](Tensor a, Tensor c, Tensor e) { return layer_norm(a, {cols}, c, e, 1e-5); }, {.name = "layer_norm"});
+    auto norm = compile([cols](Tensor a, Tensor c, Tensor e) { return layer_norm(a, {cols}, c, e, 1e-5); },
+                        {.name = "layer_norm"});
     measure("layer_norm", 2 * moved, [&] { norm(x, w, b); });
     auto soft = compile([](Tensor a) { return softmax(a, -1); }, {.name = "softmax"});
     measure("softmax", 2 * moved, [&] { soft(x); });
     auto gate = compile([](Tensor a, Tensor c) { return silu(a) * c; }, {.name = "silu_mul"});
     measure("silu(x) y", 3 * moved, [&] { gate(x, y); });
     auto columns = compile([](Tensor a) { return a.sum({0}); }, {.name = "columns"});
-    measure("sum over rows", moved, [&] { columns(x); }, true);
+    measure(
+        "sum over rows", moved, [&] { columns(x); }, true);
   }
 }
 

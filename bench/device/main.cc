@@ -1,5 +1,5 @@
-// Measures what a device with memory of its own can show: reprise_device_figures [--quick | --once] [--only GROUP]... [--named TEXT] [--json FILE]
-// or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
+// Measures what a device with memory of its own can show: reprise_device_figures [--quick | --once] [--only GROUP]...
+// [--named TEXT] [--json FILE] or, without one, what scripts/gpu_model.py asks: reprise_device_figures --account
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +28,9 @@ int main(int argc, char** argv) {
       std::printf("%s\n", df::account().dump(1).c_str());
       return 0;
     } else {
-      std::fprintf(stderr, "usage: reprise_device_figures [--quick | --once] [--only GROUP]... [--named TEXT] [--json FILE] | --account   (groups: kernels rows products attention decode calls sizes graphs micro)\n");
+      std::fprintf(stderr,
+                   "usage: reprise_device_figures [--quick | --once] [--only GROUP]... [--named TEXT] [--json FILE] | "
+                   "--account   (groups: kernels rows products attention decode calls sizes graphs micro)\n");
       return 2;
     }
   }
@@ -67,8 +69,19 @@ int main(int argc, char** argv) {
     failed("bandwidth", e);
     return 1;
   }
-  struct Group { const char* name; void (*run)(const df::Setting&); };
-  for (const Group& g : {Group{"kernels", df::fused_kernels}, {"rows", df::long_rows}, {"products", df::products}, {"attention", df::prefill_attention}, {"decode", df::decode}, {"calls", df::calls}, {"sizes", df::changing_sizes}, {"graphs", df::graphs}, {"micro", df::micro}}) {
+  struct Group {
+    const char* name;
+    void (*run)(const df::Setting&);
+  };
+  for (const Group& g : {Group{"kernels", df::fused_kernels},
+                         {"rows", df::long_rows},
+                         {"products", df::products},
+                         {"attention", df::prefill_attention},
+                         {"decode", df::decode},
+                         {"calls", df::calls},
+                         {"sizes", df::changing_sizes},
+                         {"graphs", df::graphs},
+                         {"micro", df::micro}}) {
     if (!only.empty() && std::find(only.begin(), only.end(), g.name) == only.end()) continue;
     std::fprintf(stderr, "measuring: %s\n", g.name);
     try {

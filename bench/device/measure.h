@@ -10,7 +10,9 @@
 
 namespace reprise::device_figures {
 
-inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 inline void wait(Device d) { device::backend(d).synchronize(); }
 
 inline double median(std::vector<double> v) {

@@ -3,7 +3,9 @@
 
 namespace reprise::device_figures {
 
-inline Tensor random_on(const Setting& s, std::vector<Int> sizes, DType t) { return randn(sizes, {.dtype = kFloat32}).to(t).to(s.device); }
+inline Tensor random_on(const Setting& s, std::vector<Int> sizes, DType t) {
+  return randn(sizes, {.dtype = kFloat32}).to(t).to(s.device);
+}
 
 /// A few random rows, repeated: speed does not depend on the values, and the host would take seconds to draw them all.
 inline Tensor rows_on(const Setting& s, std::int64_t rows, std::int64_t cols, DType t) {

@@ -31,7 +31,9 @@ std::vector<Tensors> sets_of(const std::string& path) {
 }
 
 Call prepare(const json& ask, std::size_t& sets) {
-  auto text = [&](const char* name) { return ask.contains(name) && ask[name].is_string() ? ask[name].get<std::string>() : std::string(); };
+  auto text = [&](const char* name) {
+    return ask.contains(name) && ask[name].is_string() ? ask[name].get<std::string>() : std::string();
+  };
   const Job job{ask.at("net"), ask.at("point"), sets_of(ask.at("inputs")), text("weights"), text("onnx")};
   sets = job.sets.size();
   Call call = model(job);
@@ -43,7 +45,8 @@ json measure(const Call& call, std::size_t sets, double seconds, double once) {
   double begin = now();
   for (std::size_t i = 0; i < (once > 0 ? 1 : sets); ++i) call(i, nullptr);
   if (once <= 0) once = (now() - begin) / static_cast<double>(sets);
-  const std::size_t fill = std::max<std::size_t>(1, static_cast<std::size_t>(1e-3 / std::max(once, 1e-9))), batch = (fill + sets - 1) / sets * sets;
+  const std::size_t fill = std::max<std::size_t>(1, static_cast<std::size_t>(1e-3 / std::max(once, 1e-9))),
+                    batch = (fill + sets - 1) / sets * sets;
   std::vector<double> times;
   const double until = now() + seconds;
   std::size_t calls = 0;
@@ -68,7 +71,8 @@ void write_samples(const std::string& path, const std::vector<rp::Tensor>& resul
   std::int64_t at = 0;  // of the first element of a tensor among all
   for (const rp::Tensor& t : results) {
     const std::vector<float> all = t.to(rp::kFloat32).to_vector<float>();
-    for (std::int64_t i = (step - at % step) % step; i < static_cast<std::int64_t>(all.size()); i += step) kept.push_back(all[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = (step - at % step) % step; i < static_cast<std::int64_t>(all.size()); i += step)
+      kept.push_back(all[static_cast<std::size_t>(i)]);
     at += static_cast<std::int64_t>(all.size());
   }
   std::ofstream file(path, std::ios::binary);

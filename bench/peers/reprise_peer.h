@@ -34,8 +34,12 @@ struct Job {
 using Call = std::function<void(std::size_t set, std::vector<rp::Tensor>* results)>;
 
 inline void append(std::vector<rp::Tensor>& to, rp::Tensor t) { to.push_back(std::move(t)); }
-inline void append(std::vector<rp::Tensor>& to, std::vector<rp::Tensor> all) { to.insert(to.end(), all.begin(), all.end()); }
-inline void append(std::vector<rp::Tensor>& to, std::tuple<rp::Tensor, rp::Tensor> two) { to.push_back(std::get<0>(two)), to.push_back(std::get<1>(two)); }
+inline void append(std::vector<rp::Tensor>& to, std::vector<rp::Tensor> all) {
+  to.insert(to.end(), all.begin(), all.end());
+}
+inline void append(std::vector<rp::Tensor>& to, std::tuple<rp::Tensor, rp::Tensor> two) {
+  to.push_back(std::get<0>(two)), to.push_back(std::get<1>(two));
+}
 
 /// The function, compiled, on tensors that are inputs, or else weights, which are frozen, of these names.
 template <std::size_t N, class F>

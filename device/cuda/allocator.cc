@@ -15,7 +15,8 @@ namespace {
 /// allocation. Nothing on a real driver.
 void handed_out(void* p, std::int64_t used, std::int64_t whole, const CudaStream* stream) {
   if (cu().suballocate)
-    cu().suballocate(reinterpret_cast<std::uint64_t>(p), static_cast<std::size_t>(used), static_cast<std::size_t>(whole), stream ? stream->handle() : nullptr);
+    cu().suballocate(reinterpret_cast<std::uint64_t>(p), static_cast<std::size_t>(used),
+                     static_cast<std::size_t>(whole), stream ? stream->handle() : nullptr);
 }
 
 /// Multiples of 512 B up to 4 KiB, then eight steps to each power of two.
@@ -57,7 +58,8 @@ void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t 
     bool over = limit_ > 0 && live_bytes_ + cached_bytes_ + bytes > limit_;
     if (over) trim_locked();
     CUdeviceptr fresh = 0;
-    CUresult r = limit_ > 0 && live_bytes_ + bytes > limit_ ? CUDA_ERROR_OUT_OF_MEMORY : cu().cuMemAlloc(&fresh, static_cast<std::size_t>(bytes));
+    CUresult r = limit_ > 0 && live_bytes_ + bytes > limit_ ? CUDA_ERROR_OUT_OF_MEMORY
+                                                            : cu().cuMemAlloc(&fresh, static_cast<std::size_t>(bytes));
     if (r == CUDA_ERROR_OUT_OF_MEMORY && cached_bytes_ > 0) {
       trim_locked();
       r = cu().cuMemAlloc(&fresh, static_cast<std::size_t>(bytes));
@@ -65,9 +67,11 @@ void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t 
     if (r == CUDA_ERROR_OUT_OF_MEMORY) {
       std::size_t free_bytes = 0, total = 0;
       cu().cuMemGetInfo(&free_bytes, &total);
-      fail(ErrorCode::OutOfMemory, "allocate", {}, bytes_text(wanted), " on cuda:", context_.index, ": results hold ", bytes_text(live_bytes_), " in ", live_.size(),
-           " blocks, the pool and executable graphs ", bytes_text(held), ", the driver has ", bytes_text(static_cast<std::int64_t>(free_bytes)), " of ",
-           bytes_text(static_cast<std::int64_t>(total)), " left", limit_ > 0 ? ", the limit is " + bytes_text(limit_) : std::string());
+      fail(ErrorCode::OutOfMemory, "allocate", {}, bytes_text(wanted), " on cuda:", context_.index, ": results hold ",
+           bytes_text(live_bytes_), " in ", live_.size(), " blocks, the pool and executable graphs ", bytes_text(held),
+           ", the driver has ", bytes_text(static_cast<std::int64_t>(free_bytes)), " of ",
+           bytes_text(static_cast<std::int64_t>(total)), " left",
+           limit_ > 0 ? ", the limit is " + bytes_text(limit_) : std::string());
     }
     check(r, "allocating memory");
     p = reinterpret_cast<void*>(fresh);
@@ -94,7 +98,8 @@ void Allocator::free(void* p, CudaStream* under) noexcept {
   }
   context_.enter_quietly();
   CUevent event = nullptr;
-  if (under && cu().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS && cu().cuEventRecord(event, under->handle()) == CUDA_SUCCESS) {
+  if (under && cu().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS &&
+      cu().cuEventRecord(event, under->handle()) == CUDA_SUCCESS) {
     waiting_.push_back({p, block, event});
     return;
   }

@@ -13,33 +13,43 @@
 namespace reprise::device::cuda {
 
 /// The caching allocator of results. A block belongs to the stream that was current when it was first handed out; freed
-/// under that stream it may be handed out there again at once, since the stream runs in order. Freed under another one it
-/// waits for an event that stands behind that stream's work. Sizes are classes (at most 12.5 % unused).
-/// Threads: every member locks.
+/// under that stream it may be handed out there again at once, since the stream runs in order. Freed under another one
+/// it waits for an event that stands behind that stream's work. Sizes are classes (at most 12.5 % unused). Threads:
+/// every member locks.
 class Allocator {
  public:
   explicit Allocator(const Context& c) : context_(c) {}
   /// `held`: bytes that others hold (ranges, graphs), for the message when memory runs out.
   void* allocate(std::int64_t bytes, CudaStream&, std::int64_t held);
-  void free(void*, CudaStream*) noexcept;   ///< null: the current stream is gone; the whole device is waited for
-  void trim();                              ///< gives cached blocks back; waits for the device
+  void free(void*, CudaStream*) noexcept;  ///< null: the current stream is gone; the whole device is waited for
+  void trim();                             ///< gives cached blocks back; waits for the device
   void set_limit(std::int64_t bytes);
-  struct Stats { std::int64_t live, cached, peak; };
+  struct Stats {
+    std::int64_t live, cached, peak;
+  };
   Stats stats();
 
  private:
-  struct Block { std::int64_t bytes; std::uint64_t stream; };
-  struct Waiting { void* p; Block block; CUevent event; };
+  struct Block {
+    std::int64_t bytes;
+    std::uint64_t stream;
+  };
+  struct Waiting {
+    void* p;
+    Block block;
+    CUevent event;
+  };
   void* take_cached(std::int64_t bytes, std::uint64_t stream);  // under mu_
   void collect();                                               // under mu_: blocks whose events are over
   void trim_locked();                                           // under mu_
 
   const Context& context_;
   std::mutex mu_;
-  std::unordered_map<void*, Block> live_;                                               // guarded by mu_
-  std::map<std::pair<std::uint64_t, std::int64_t>, std::vector<void*>> cached_;         // guarded by mu_; by stream and size
-  std::vector<Waiting> waiting_;                                                        // guarded by mu_
-  std::int64_t live_bytes_ = 0, cached_bytes_ = 0, peak_ = 0, limit_ = 0;               // guarded by mu_
+  std::unordered_map<void*, Block> live_;  // guarded by mu_
+  // guarded by mu_; by stream and size
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::vector<void*>> cached_;
+  std::vector<Waiting> waiting_;                                           // guarded by mu_
+  std::int64_t live_bytes_ = 0, cached_bytes_ = 0, peak_ = 0, limit_ = 0;  // guarded by mu_
 };
 
 }  // namespace reprise::device::cuda

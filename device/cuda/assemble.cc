@@ -14,9 +14,11 @@ namespace {
 
 std::string key_of(const Context& c, const Image& image) {
   char digits[64];
-  std::snprintf(digits, sizeof digits, "%zu bytes %016llx%016llx", image.code.size(), static_cast<unsigned long long>(hash_text(image.code)),
+  std::snprintf(digits, sizeof digits, "%zu bytes %016llx%016llx", image.code.size(),
+                static_cast<unsigned long long>(hash_text(image.code)),
                 static_cast<unsigned long long>(hash_mix(0x51ed270b6a09e667ull, image.code)));
-  return "machine code of " + std::string(digits) + "; sm_" + std::to_string(c.major) + std::to_string(c.minor) + ", driver of CUDA " + std::to_string(cu().version) + "\n";
+  return "machine code of " + std::string(digits) + "; sm_" + std::to_string(c.major) + std::to_string(c.minor) +
+         ", driver of CUDA " + std::to_string(cu().version) + "\n";
 }
 
 /// Empty where the driver does not link, or not this: its words come with the text, then.
@@ -31,13 +33,16 @@ std::string assembled(const Image& image) {
   void* code = nullptr;
   std::size_t bytes = 0;
   // The text ends with a zero byte, which counts.
-  if (cu().cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(image.code.c_str()), image.code.size() + 1, image.entry.c_str(), 0, nullptr, nullptr) != CUDA_SUCCESS) return {};
+  if (cu().cuLinkAddData(link, CU_JIT_INPUT_PTX, const_cast<char*>(image.code.c_str()), image.code.size() + 1,
+                         image.entry.c_str(), 0, nullptr, nullptr) != CUDA_SUCCESS)
+    return {};
   if (cu().cuLinkComplete(link, &code, &bytes) != CUDA_SUCCESS) return {};
   return {static_cast<const char*>(code), bytes};
 }
 
 void tell(const Image& image, const char* outcome, std::size_t bytes) {
-  log::event(log::Event::machine_code, image.entry, "machine code " + std::string(outcome), {{"kernel", image.entry}, {"outcome", outcome}, {"bytes", bytes}});
+  log::event(log::Event::machine_code, image.entry, "machine code " + std::string(outcome),
+             {{"kernel", image.entry}, {"outcome", outcome}, {"bytes", bytes}});
 }
 
 }  // namespace

@@ -35,16 +35,11 @@ Who who() {
 
 std::optional<lt::DataType> lt_type(DType t) {
   switch (t) {
-    case DType::Float32:
-      return lt::kReal32F;
-    case DType::Float64:
-      return lt::kReal64F;
-    case DType::Float16:
-      return lt::kReal16F;
-    case DType::BFloat16:
-      return lt::kReal16BF;
-    default:
-      return std::nullopt;
+    case DType::Float32: return lt::kReal32F;
+    case DType::Float64: return lt::kReal64F;
+    case DType::Float16: return lt::kReal16F;
+    case DType::BFloat16: return lt::kReal16BF;
+    default: return std::nullopt;
   }
 }
 
@@ -110,7 +105,10 @@ struct Products::Descriptors {
   Descriptors(const BlasLt& f, const LtProblem& q) : lt(f) {
     const lt::DataType type = *lt_type(q.dtype);
     const bool wide = q.dtype == DType::Float64;
-    note(lt.cublasLtMatmulDescCreate(&desc, wide ? lt::kCompute64F : q.tf32 ? lt::kCompute32FFastTf32 : lt::kCompute32F,
+    note(lt.cublasLtMatmulDescCreate(&desc,
+                                     wide     ? lt::kCompute64F
+                                     : q.tf32 ? lt::kCompute32FFastTf32
+                                              : lt::kCompute32F,
                                      wide ? lt::kReal64F : lt::kReal32F));
     std::int32_t ta = q.a.transposed ? lt::kOpT : lt::kOpN, tb = q.b.transposed ? lt::kOpT : lt::kOpN;
     set(lt::kDescTransA, ta), set(lt::kDescTransB, tb);
@@ -170,12 +168,9 @@ bool Products::open() {
   if (opened_) return lt_ != nullptr;
   opened_ = true;
   std::vector<std::string> names{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
-  if (const std::string& named = knobs().cublaslt; named == "off")
-    return why_ = "REPRISE_CUBLASLT is off", false;
-  else if (!named.empty())
-    names = {named};
-  else if (cu().simulated)
-    return why_ = "the simulator of the driver has none of its own accord", false;
+  if (const std::string& named = knobs().cublaslt; named == "off") return why_ = "REPRISE_CUBLASLT is off", false;
+  else if (!named.empty()) names = {named};
+  else if (cu().simulated) return why_ = "the simulator of the driver has none of its own accord", false;
   for (const std::string& name : names) {
     std::string why;
     auto f = std::make_unique<BlasLt>();
@@ -222,7 +217,9 @@ bool Products::declines(lt::Status s, const Product& p, std::string_view name) {
   if (s == lt::kSuccess || s == lt::kAllocFailed || s == lt::kNotInitialized || who() != Who::Auto) return false;
   check_usable();
   // Nobody asked for the library, and own kernels can do it.
-  if (warned_.insert(s).second) log::warn("cuda: " + product_text(p, name) + ": " + words(s) + "; own kernels serve products of which it says that");
+  if (warned_.insert(s).second)
+    log::warn("cuda: " + product_text(p, name) + ": " + words(s) +
+              "; own kernels serve products of which it says that");
   return true;
 }
 
@@ -260,10 +257,8 @@ const Products::Choice& Products::choose(const LtProblem& q, const Product& p, s
   if (o.status == lt::kSuccess)
     o.note(lt_->cublasLtMatmulAlgoGetHeuristic(handle_, o.desc, o.a, o.b, o.d, o.d, o.preference, 1, &result, &found));
   if (o.status == lt::kSuccess && (found == 0 || result.state != lt::kSuccess)) o.status = lt::kNotSupported;
-  if (declines(o.status, p, name))
-    tell_declined(p, name, o.status);
-  else
-    check(o.status, p, name);
+  if (declines(o.status, p, name)) tell_declined(p, name, o.status);
+  else check(o.status, p, name);
   if (choices_.size() >= kChoicesMax) choices_.clear();
   return choices_[key] = {o.status == lt::kSuccess, result.algo, static_cast<std::int64_t>(result.workspace_bytes)};
 }
@@ -303,13 +298,19 @@ std::optional<CapturedWork> Products::work(const Product& p, std::string_view na
   CapturedWork w;
   w.workspace_bytes = *bytes;
   w.key = {static_cast<std::int64_t>(p.dtype), p.has_bias, p.batch, p.m, p.n, p.k, *bytes};
-  for (const Product::Matrix* m : {&p.a, &p.b, &p.bias, &p.c}) w.key.insert(w.key.end(), {m->offset, m->batch, m->row, m->column});
-  w.enqueue = [this, p, own = std::string(name), bytes = *bytes](void* stream, void* const* addresses) { enqueue(p, own, bytes, stream, addresses); };
+  for (const Product::Matrix* m : {&p.a, &p.b, &p.bias, &p.c})
+    w.key.insert(w.key.end(), {m->offset, m->batch, m->row, m->column});
+  w.enqueue = [this, p, own = std::string(name), bytes = *bytes](void* stream, void* const* addresses) {
+    enqueue(p, own, bytes, stream, addresses);
+  };
   return w;
 }
 
-void Products::enqueue(const Product& p, std::string_view name, std::int64_t workspace_bytes, void* stream, void* const* addresses) {
-  auto next = [&](std::int64_t offset) -> void* { return static_cast<char*>(*addresses++) + offset * item_size(p.dtype); };
+void Products::enqueue(const Product& p, std::string_view name, std::int64_t workspace_bytes, void* stream,
+                       void* const* addresses) {
+  auto next = [&](std::int64_t offset) -> void* {
+    return static_cast<char*>(*addresses++) + offset * item_size(p.dtype);
+  };
   struct {
     void *a, *b, *bias, *c, *workspace;
   } at{};

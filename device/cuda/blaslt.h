@@ -56,7 +56,8 @@ class Products {
   /// Bytes that the library works in; nothing where it does not serve.
   std::optional<std::int64_t> workspace(const Product&, std::string_view name);
   /// Queues it. `addresses`: of a, b, [bias], c, and the workspace where there is one.
-  void enqueue(const Product&, std::string_view name, std::int64_t workspace_bytes, void* stream, void* const* addresses);
+  void enqueue(const Product&, std::string_view name, std::int64_t workspace_bytes, void* stream,
+               void* const* addresses);
   struct Choice {
     bool possible = false;
     lt::Algo algo{};
@@ -81,7 +82,7 @@ class Products {
   bool opened_ = false;         // guarded by mu_, as all below
   std::unique_ptr<BlasLt> lt_;  // null after opening: there is none, and why_ says why
   std::string why_;
-  lt::Handle handle_ = nullptr;       // lives as long as the process
+  lt::Handle handle_ = nullptr;  // lives as long as the process
   std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
   std::set<LtProblem> declined_;  // by the library, when it was told to do them
   std::set<lt::Status> warned_;   // of, once each

@@ -11,8 +11,10 @@ namespace {
 /// The driver says all that must be known of a graph to make its nodes elsewhere.
 bool tells_nodes() {
   const Driver& d = cu();
-  return d.cuGraphGetNodes && d.cuGraphGetEdges_v2 && d.cuGraphNodeGetType && d.cuGraphKernelNodeGetParams && d.cuGraphKernelNodeGetAttribute && d.cuGraphKernelNodeCopyAttributes && d.cuGraphDestroyNode &&
-         d.cuGraphAddDependencies_v2 && d.cuGraphMemsetNodeGetParams && d.cuGraphAddMemsetNode && d.cuGraphExecMemsetNodeSetParams;
+  return d.cuGraphGetNodes && d.cuGraphGetEdges_v2 && d.cuGraphNodeGetType && d.cuGraphKernelNodeGetParams &&
+         d.cuGraphKernelNodeGetAttribute && d.cuGraphKernelNodeCopyAttributes && d.cuGraphDestroyNode &&
+         d.cuGraphAddDependencies_v2 && d.cuGraphMemsetNodeGetParams && d.cuGraphAddMemsetNode &&
+         d.cuGraphExecMemsetNodeSetParams;
 }
 
 std::string refusal(const char* doing, CUresult r) { return std::string(doing) + ": " + name_of(r); }
@@ -38,7 +40,8 @@ const char* type_name(CUgraphNodeType t) {
 bool operator==(const CapturedGraph::Shape& a, const CapturedGraph::Shape& b) {
   return a.type == b.type && std::memcmp(a.attributes.data(), b.attributes.data(), sizeof a.attributes) == 0 &&
          std::equal(a.after.begin(), a.after.end(), b.after.begin(), b.after.end(), [](const auto& x, const auto& y) {
-           return x.step == y.step && x.how.from_port == y.how.from_port && x.how.to_port == y.how.to_port && x.how.type == y.how.type;
+           return x.step == y.step && x.how.from_port == y.how.from_port && x.how.to_port == y.how.to_port &&
+                  x.how.type == y.how.type;
          });
 }
 
@@ -58,21 +61,25 @@ CapturedGraph::CapturedGraph(CUgraph g, bool flat) : graph_(g) {
 CapturedGraph::~CapturedGraph() { warn(cu().cuGraphDestroy(graph_), "destroying a graph"); }
 
 std::string CapturedGraph::describe(Step& s) const {
-  if (CUresult r = cu().cuGraphNodeGetType(s.node, &s.shape.type); r != CUDA_SUCCESS) return refusal("asking for a node's type", r);
+  if (CUresult r = cu().cuGraphNodeGetType(s.node, &s.shape.type); r != CUDA_SUCCESS)
+    return refusal("asking for a node's type", r);
   if (s.shape.type == CU_GRAPH_NODE_TYPE_MEMSET) {
     const CUresult r = cu().cuGraphMemsetNodeGetParams(s.node, &s.memset);
     return r == CUDA_SUCCESS ? "" : refusal("asking for a memset's parameters", r);
   }
   if (s.shape.type != CU_GRAPH_NODE_TYPE_KERNEL) return std::string("it has ") + type_name(s.shape.type);
-  if (CUresult r = cu().cuGraphKernelNodeGetParams(s.node, &s.kernel); r != CUDA_SUCCESS) return refusal("asking for a kernel's parameters", r);
+  if (CUresult r = cu().cuGraphKernelNodeGetParams(s.node, &s.kernel); r != CUDA_SUCCESS)
+    return refusal("asking for a kernel's parameters", r);
   if (!s.kernel.func && !s.kernel.kern) return "the driver does not say which kernel a node runs";
   for (std::size_t i = 0; i < Shape::kAttributes.size(); ++i) {
     CUlaunchAttributeValue value;
     std::memset(&value, 0, sizeof value);
     // What the driver or the device does not know, the node does not have.
-    const CUresult r = cu().cuGraphKernelNodeGetAttribute(s.node, static_cast<CUkernelNodeAttrID>(Shape::kAttributes[i]), &value);
+    const CUresult r =
+        cu().cuGraphKernelNodeGetAttribute(s.node, static_cast<CUkernelNodeAttrID>(Shape::kAttributes[i]), &value);
     if (r == CUDA_SUCCESS) s.shape.attributes[i] = value;
-    else if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED) return refusal("asking for a kernel's attributes", r);
+    else if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED)
+      return refusal("asking for a kernel's attributes", r);
   }
   return "";
 }
@@ -97,11 +104,14 @@ std::string CapturedGraph::take_apart() {
     const std::size_t before = steps_.size();
     for (CUgraphNode node : nodes) {
       const std::vector<std::size_t>& mine = into[node];
-      if (step.count(node) || !std::all_of(mine.begin(), mine.end(), [&](std::size_t e) { return step.count(from[e]) != 0; })) continue;
+      if (step.count(node) ||
+          !std::all_of(mine.begin(), mine.end(), [&](std::size_t e) { return step.count(from[e]) != 0; }))
+        continue;
       Step s{};
       s.node = node;
       for (std::size_t e : mine) s.shape.after.push_back({step.at(from[e]), how[e]});
-      std::sort(s.shape.after.begin(), s.shape.after.end(), [](const auto& x, const auto& y) { return x.step < y.step; });
+      std::sort(s.shape.after.begin(), s.shape.after.end(),
+                [](const auto& x, const auto& y) { return x.step < y.step; });
       if (std::string why = describe(s); !why.empty()) return why;
       step[node] = static_cast<std::uint32_t>(steps_.size());
       steps_.push_back(std::move(s));
@@ -125,7 +135,8 @@ FlatNodes add_steps(CapturedGraph& g, CUgraph into, std::span<const CUgraphNode>
     if (s.shape.after.empty()) plain.assign(after.begin(), after.end());
     CUgraphNode made = nullptr;
     doing = "adding its nodes to another graph";
-    if (s.shape.type == CU_GRAPH_NODE_TYPE_MEMSET) r = cu().cuGraphAddMemsetNode(&made, into, plain.data(), plain.size(), &s.memset, context);
+    if (s.shape.type == CU_GRAPH_NODE_TYPE_MEMSET)
+      r = cu().cuGraphAddMemsetNode(&made, into, plain.data(), plain.size(), &s.memset, context);
     else r = cu().cuGraphAddKernelNode(&made, into, plain.data(), plain.size(), &s.kernel);
     if (r != CUDA_SUCCESS) break;
     f.nodes.push_back(made);
@@ -141,7 +152,8 @@ FlatNodes add_steps(CapturedGraph& g, CUgraph into, std::span<const CUgraphNode>
     }
   }
   if (r != CUDA_SUCCESS) {
-    for (auto n = f.nodes.rbegin(); n != f.nodes.rend(); ++n) warn(cu().cuGraphDestroyNode(*n), "taking nodes out of a graph");
+    for (auto n = f.nodes.rbegin(); n != f.nodes.rend(); ++n)
+      warn(cu().cuGraphDestroyNode(*n), "taking nodes out of a graph");
     g.keep_whole(refusal(doing, r));
     return {};
   }
@@ -157,8 +169,9 @@ CUresult set_steps(const CapturedGraph& g, CUgraphExec exec, const FlatNodes& f,
     if (!(g.steps()[i].shape == f.shapes[i])) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   for (std::size_t i = 0; i < f.nodes.size(); ++i) {
     const CapturedGraph::Step& s = g.steps()[i];
-    const CUresult r = s.shape.type == CU_GRAPH_NODE_TYPE_MEMSET ? cu().cuGraphExecMemsetNodeSetParams(exec, f.nodes[i], &s.memset, context)
-                                                                 : cu().cuGraphExecKernelNodeSetParams(exec, f.nodes[i], &s.kernel);
+    const CUresult r = s.shape.type == CU_GRAPH_NODE_TYPE_MEMSET
+                           ? cu().cuGraphExecMemsetNodeSetParams(exec, f.nodes[i], &s.memset, context)
+                           : cu().cuGraphExecKernelNodeSetParams(exec, f.nodes[i], &s.kernel);
     if (r != CUDA_SUCCESS) return r;
   }
   return CUDA_SUCCESS;

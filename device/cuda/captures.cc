@@ -10,7 +10,8 @@ constexpr std::size_t kGraphsMax = 4096;
 
 }  // namespace
 
-void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, bool flat, const std::function<void(CapturedGraph&)>& use) {
+void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, bool flat,
+                    const std::function<void(CapturedGraph&)>& use) {
   std::lock_guard lock(mu_);  // while it is used, too: the driver's graphs are not for two threads at a time
   if (n.work.key.empty()) {
     CapturedGraph own(captured(n, addresses), flat);
@@ -34,7 +35,8 @@ CUgraph Captures::captured(const CapturedNode& n, const std::vector<void*>& addr
   context_.enter();
   if (!side_) side_ = std::make_unique<CudaStream>(context_, 0);
   std::lock_guard capturing(context_.capturing);
-  // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this stream.
+  // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this
+  // stream.
   check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing the work of", n.name);
   CUgraph graph = nullptr;
   CUresult ended = CUDA_SUCCESS;

@@ -17,9 +17,11 @@ namespace reprise::device::cuda {
 class Captures {
  public:
   explicit Captures(const Context& c) : context_(c) {}
-  /// What the work queues for these addresses, as a graph, taken apart where `flat` (and it can be), that belongs to this and lives while `use` runs. Captured once for the same key
-  /// and addresses, whichever recording asks, and kept as long as there is room. Throws what the work throws.
-  void with(const CapturedNode&, const std::vector<void*>& addresses, bool flat, const std::function<void(CapturedGraph&)>& use);
+  /// What the work queues for these addresses, as a graph, taken apart where `flat` (and it can be), that belongs to
+  /// this and lives while `use` runs. Captured once for the same key and addresses, whichever recording asks, and kept
+  /// as long as there is room. Throws what the work throws.
+  void with(const CapturedNode&, const std::vector<void*>& addresses, bool flat,
+            const std::function<void(CapturedGraph&)>& use);
   /// Does the work itself, in a stream.
   void queue(const CapturedNode&, const std::vector<void*>& addresses, CUstream);
 

@@ -20,13 +20,16 @@ class CellBlocks {
   void give_back(void*, std::uint32_t cells, std::uint64_t last) noexcept;
 
  private:
-  struct Free { void* block; CUevent over; };  // over: null when nothing runs
-  void* cut(std::int64_t bytes);               // under mu_
+  struct Free {
+    void* block;
+    CUevent over;
+  };                              // over: null when nothing runs
+  void* cut(std::int64_t bytes);  // under mu_
 
   const Context& context_;
   std::mutex mu_;
-  std::map<std::int64_t, std::vector<Free>> free_;   // guarded by mu_; by size
-  char* slab_ = nullptr;                             // guarded by mu_: what is left of the latest one
+  std::map<std::int64_t, std::vector<Free>> free_;  // guarded by mu_; by size
+  char* slab_ = nullptr;                            // guarded by mu_: what is left of the latest one
   std::int64_t slab_left_ = 0;
 };
 

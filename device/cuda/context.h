@@ -7,8 +7,8 @@
 
 namespace reprise::device::cuda {
 
-/// One device's primary context, retained for the life of the process: memory and code of other libraries in the process
-/// (which share the primary context) can be used, and static objects may still free memory at exit.
+/// One device's primary context, retained for the life of the process: memory and code of other libraries in the
+/// process (which share the primary context) can be used, and static objects may still free memory at exit.
 class Context {
  public:
   explicit Context(int index);

@@ -20,12 +20,16 @@ struct CudaCode::State {
 
   const std::string text;
   const std::vector<std::string> options;
-  std::mutex mu;                                                          // held while code is compiled, too: who needs it waits
-  std::map<CUcontext, CUmodule> modules;                                  // guarded by mu, as all below
+  // held while code is compiled, too: who needs it waits
+  std::mutex mu;
+  std::map<CUcontext, CUmodule> modules;  // guarded by mu, as all below
   std::map<std::pair<CUcontext, std::string>, CUfunction> functions;
-  std::map<CUfunction, std::uint32_t> shared;                             // dynamic shared memory that was asked for
+  std::map<CUfunction, std::uint32_t> shared;  // dynamic shared memory that was asked for
 
-  bool is_ptx() const { return text.find(".version") != std::string::npos && text.find(".target") != std::string::npos && text.find("__global__") == std::string::npos; }
+  bool is_ptx() const {
+    return text.find(".version") != std::string::npos && text.find(".target") != std::string::npos &&
+           text.find("__global__") == std::string::npos;
+  }
 
   /// Of this thread's context, with so much shared memory.
   CUfunction function(const std::string& entry, std::uint32_t shared_bytes) {
@@ -37,12 +41,17 @@ struct CudaCode::State {
     if (at == functions.end()) {
       CUfunction made = nullptr;
       const CUresult r = cu().cuModuleGetFunction(&made, module(context), entry.c_str());
-      if (r == CUDA_ERROR_NOT_FOUND) fail(ErrorCode::InvalidArgument, "cuda", {}, "there is no kernel '", entry, "' in the code (kernels are extern \"C\")");
+      if (r == CUDA_ERROR_NOT_FOUND)
+        fail(ErrorCode::InvalidArgument, "cuda", {}, "there is no kernel '", entry,
+             "' in the code (kernels are extern \"C\")");
       check(r, "preparing kernel", entry);
       at = functions.emplace(std::pair(context, entry), made).first;
     }
-    if (std::uint32_t& asked = shared[at->second]; shared_bytes > std::max<std::uint32_t>(asked, device::cuda::kSharedWithoutAsking)) {
-      check(cu().cuFuncSetAttribute(at->second, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(shared_bytes)), "asking for shared memory of kernel", entry);
+    if (std::uint32_t& asked = shared[at->second];
+        shared_bytes > std::max<std::uint32_t>(asked, device::cuda::kSharedWithoutAsking)) {
+      check(cu().cuFuncSetAttribute(at->second, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                    static_cast<int>(shared_bytes)),
+            "asking for shared memory of kernel", entry);
       asked = shared_bytes;
     }
     return at->second;
@@ -51,29 +60,37 @@ struct CudaCode::State {
  private:
   CUmodule module(CUcontext context) {
     auto it = modules.find(context);
-    if (it == modules.end()) it = modules.emplace(context, device::cuda::load_module(is_ptx() ? text : compiled(), "CudaCode")).first;
+    if (it == modules.end())
+      it = modules.emplace(context, device::cuda::load_module(is_ptx() ? text : compiled(), "CudaCode")).first;
     return it->second;
   }
   std::string compiled() const {
     CUdevice device = 0;
     int major = 0, minor = 0;
     check(cu().cuCtxGetDevice(&device), "asking for the device");
-    check(cu().cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device), "asking for the architecture");
-    check(cu().cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device), "asking for the architecture");
+    check(cu().cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+          "asking for the architecture");
+    check(cu().cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+          "asking for the architecture");
     return device::cuda::compile_cuda(text, "sm_" + std::to_string(major) + std::to_string(minor), options);
   }
 };
 
-CudaCode::CudaCode(std::string text, std::vector<std::string> options) : state_(std::make_shared<State>(std::move(text), std::move(options))) {}
+CudaCode::CudaCode(std::string text, std::vector<std::string> options)
+    : state_(std::make_shared<State>(std::move(text), std::move(options))) {}
 
 void CudaCode::queue(const KernelCall& call, const char* entry, const Launch& how, void** args) const noexcept {
   const auto& [g, b, shared_bytes] = how;
   try {
-    if (!call.stream) fail(ErrorCode::DeviceUnavailable, "cuda", {}, "kernel '", entry, "' runs on CUDA devices, and the operator has no kernel for the host");
+    if (!call.stream)
+      fail(ErrorCode::DeviceUnavailable, "cuda", {}, "kernel '", entry,
+           "' runs on CUDA devices, and the operator has no kernel for the host");
     if (!device::cuda::driver()) fail(ErrorCode::DeviceUnavailable, "cuda", {}, device::cuda::driver_problem());
     const CUfunction f = state_->function(entry, shared_bytes);
     if (!g.x || !g.y || !g.z) return;
-    check(cu().cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z, shared_bytes, static_cast<CUstream>(call.stream), args, nullptr), "queueing kernel", entry);
+    check(cu().cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z, shared_bytes, static_cast<CUstream>(call.stream), args,
+                              nullptr),
+          "queueing kernel", entry);
   } catch (const Error& e) {
     call.fail(e.code(), e.message());
   } catch (const std::exception& e) {

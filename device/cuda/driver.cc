@@ -30,7 +30,8 @@ std::string words(const Driver& d, CUresult r) {
   const char *name = nullptr, *text = nullptr;
   if (d.cuGetErrorName) d.cuGetErrorName(r, &name);
   if (d.cuGetErrorString) d.cuGetErrorString(r, &text);
-  return (name ? name : "error " + std::to_string(static_cast<int>(r))) + std::string(text ? std::string(" (") + text + ")" : "");
+  return (name ? name : "error " + std::to_string(static_cast<int>(r))) +
+         std::string(text ? std::string(" (") + text + ")" : "");
 }
 
 /// Why this device cannot be used, though its driver can; empty: it can.
@@ -40,13 +41,17 @@ std::string problem_of(const Driver& d, int index) {
   int major = 0, minor = 0, maps = 0;
   CUresult r = d.cuDeviceGet(&device, index);
   if (r == CUDA_SUCCESS) r = d.cuDeviceGetName(name, sizeof name, device);
-  for (auto [v, what] : {std::pair{&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR}, {&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR}, {&maps, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED}})
+  for (auto [v, what] : {std::pair{&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+                         {&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+                         {&maps, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED}})
     if (r == CUDA_SUCCESS) r = d.cuDeviceGetAttribute(v, what, device);
   const std::string text = "CUDA device " + std::to_string(index) + (name[0] ? " (" + std::string(name) + ")" : "");
   if (r != CUDA_SUCCESS) return text + " does not say what it is: " + words(d, r);
   const int sm = major * 10 + minor;
-  if (sm < kOldest) return text + " is of sm_" + std::to_string(sm) + "; sm_" + std::to_string(kOldest) + " or newer is needed";
-  if (!maps) return text + " does not map memory piece by piece (virtual memory management), as the pool of temporaries needs";
+  if (sm < kOldest)
+    return text + " is of sm_" + std::to_string(sm) + "; sm_" + std::to_string(kOldest) + " or newer is needed";
+  if (!maps)
+    return text + " does not map memory piece by piece (virtual memory management), as the pool of temporaries needs";
   return "";
 }
 
@@ -73,13 +78,16 @@ std::string open(Driver& d) {
 #undef REPRISE_CUDA_NEED
 #undef REPRISE_CUDA_MAY
   if (!d.cuInit) return "the library found as CUDA driver has no cuInit";
-  if (CUresult r = d.cuInit(0); r == CUDA_ERROR_STUB_LIBRARY) return "the library found as CUDA driver is the toolkit's stub, not a driver";
+  if (CUresult r = d.cuInit(0); r == CUDA_ERROR_STUB_LIBRARY)
+    return "the library found as CUDA driver is the toolkit's stub, not a driver";
   else if (r == CUDA_ERROR_NO_DEVICE) return "there is no CUDA device";
   else if (r != CUDA_SUCCESS) return "the CUDA driver does not start: " + words(d, r);
   if (d.cuDriverGetVersion) d.cuDriverGetVersion(&d.version);
   if (!missing.empty())
-    return "the CUDA driver is too old: it is of CUDA " + std::to_string(d.version / 1000) + "." + std::to_string(d.version % 1000 / 10) + ", and has no " + missing + "; CUDA 12.3 is needed";
-  if (CUresult r = d.cuDeviceGetCount(&d.devices); r != CUDA_SUCCESS) return "the CUDA driver does not count its devices: " + words(d, r);
+    return "the CUDA driver is too old: it is of CUDA " + std::to_string(d.version / 1000) + "." +
+           std::to_string(d.version % 1000 / 10) + ", and has no " + missing + "; CUDA 12.3 is needed";
+  if (CUresult r = d.cuDeviceGetCount(&d.devices); r != CUDA_SUCCESS)
+    return "the CUDA driver does not count its devices: " + words(d, r);
   if (d.devices == 0) return "there is no CUDA device";
   d.simulated = dlsym(library, "reprise_simulator") != nullptr;
   d.suballocate = reinterpret_cast<decltype(d.suballocate)>(dlsym(library, "reprise_simulator_suballocate"));
@@ -88,13 +96,14 @@ std::string open(Driver& d) {
 
 // A driver that was started before a fork works in the parent alone.
 std::atomic<bool> failed{false};
-bool forked = false;                  // written in a child while it has one thread
+bool forked = false;  // written in a child while it has one thread
 
 const Opened& opened() {
   static const Opened* o = [] {
     auto* made = new Opened;  // never destroyed: memory may be given back by static objects' destructors
     made->problem = open(made->table);
-    for (int i = 0; made->problem.empty() && i < made->table.devices; ++i) made->device_problems.push_back(problem_of(made->table, i));
+    for (int i = 0; made->problem.empty() && i < made->table.devices; ++i)
+      made->device_problems.push_back(problem_of(made->table, i));
     static const InForkedChild unusable([] {
       forked = true;
       failed.store(true, std::memory_order_release);
@@ -106,14 +115,24 @@ const Opened& opened() {
 
 // What made the context unusable; empty while it is well.
 constinit ForkMutex failure_mu;
-std::string failure;                  // guarded by failure_mu
+std::string failure;  // guarded by failure_mu
 
 bool is_final(CUresult r) {
   switch (r) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS: case CUDA_ERROR_LAUNCH_TIMEOUT: case CUDA_ERROR_ASSERT: case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION: case CUDA_ERROR_MISALIGNED_ADDRESS: case CUDA_ERROR_INVALID_ADDRESS_SPACE: case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED: case CUDA_ERROR_ECC_UNCORRECTABLE: case CUDA_ERROR_EXTERNAL_DEVICE: case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE: case CUDA_ERROR_UNKNOWN: return true;
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_UNKNOWN: return true;
     default: break;
   }
   // Later than the oldest cuda.h that this is compiled with: CUDA_ERROR_CONTAINED, CUDA_ERROR_TENSOR_MEMORY_LEAK.
@@ -133,15 +152,20 @@ const std::string& driver_problem() { return opened().problem; }
 const std::string& device_problem(int index) { return opened().device_problems.at(static_cast<std::size_t>(index)); }
 
 void check_usable() {
-  if (!failed.load(std::memory_order_acquire)) [[likely]] return;
+  if (!failed.load(std::memory_order_acquire)) [[likely]]
+    return;
   if (forked)
-    fail(ErrorCode::DeviceFailed, "cuda", {}, "this process was forked from one that had used CUDA, and the driver does not work in a child: fork before the first use of the device, or start another program (exec)");
+    fail(ErrorCode::DeviceFailed, "cuda", {},
+         "this process was forked from one that had used CUDA, and the driver does not work in a child: fork before "
+         "the first use of the device, or start another program (exec)");
   std::lock_guard lock(failure_mu);
-  fail(ErrorCode::DeviceFailed, "cuda", {}, "the device failed earlier and cannot be used until the process starts again: ", failure);
+  fail(ErrorCode::DeviceFailed, "cuda", {},
+       "the device failed earlier and cannot be used until the process starts again: ", failure);
 }
 
 void check(CUresult r, const char* doing, std::string_view kernel) {
-  if (r == CUDA_SUCCESS) [[likely]] return;
+  if (r == CUDA_SUCCESS) [[likely]]
+    return;
   check_usable();
   std::string what = words(opened().table, r);
   const bool final = is_final(r);
@@ -150,7 +174,8 @@ void check(CUresult r, const char* doing, std::string_view kernel) {
     failure = what + " while " + doing + (kernel.empty() ? "" : " " + std::string(kernel));
     failed.store(true, std::memory_order_release);
   }
-  fail(ErrorCode::DeviceFailed, "cuda", {}, doing, kernel.empty() ? "" : " ", kernel, ": ", what, final && kernel.empty() ? "; with REPRISE_CUDA_DEBUG=serial the kernel is named" : "");
+  fail(ErrorCode::DeviceFailed, "cuda", {}, doing, kernel.empty() ? "" : " ", kernel, ": ", what,
+       final && kernel.empty() ? "; with REPRISE_CUDA_DEBUG=serial the kernel is named" : "");
 }
 
 void warn(CUresult r, const char* doing) noexcept {

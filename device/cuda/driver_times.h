@@ -4,8 +4,9 @@
 
 namespace reprise::device::cuda {
 
-/// What calls of the driver take on the host, by entry point: for measurements. While one lives, functions that look at the clock stand in the driver's table
-/// (driver.h), which nobody pays for otherwise. One at a time, while no other thread calls the driver.
+/// What calls of the driver take on the host, by entry point: for measurements. While one lives, functions that look at
+/// the clock stand in the driver's table (driver.h), which nobody pays for otherwise. One at a time, while no other
+/// thread calls the driver.
 class DriverTimes {
  public:
   DriverTimes();
@@ -13,9 +14,9 @@ class DriverTimes {
   DriverTimes(const DriverTimes&) = delete;
 
   struct Entry {
-    const char* name;                          ///< as in cuda.h
+    const char* name;  ///< as in cuda.h
     std::int64_t calls = 0;
-    double seconds = 0;                        ///< with one reading of the clock, some 20 ns, a call
+    double seconds = 0;  ///< with one reading of the clock, some 20 ns, a call
   };
   /// What is called while f runs is added up.
   template <class F>

@@ -9,8 +9,9 @@ namespace reprise::device::cuda {
 
 struct GraphNode;
 
-/// What comes before what in a graph, told with as few edges as that takes: none beside a longer way. A node that comes after one kernel alone, as the only one
-/// after it, may start early, while that one ends, where both kernels know of it (Note [Early launches] in jit/gpu/module.h).
+/// What comes before what in a graph, told with as few edges as that takes: none beside a longer way. A node that comes
+/// after one kernel alone, as the only one after it, may start early, while that one ends, where both kernels know of
+/// it (Note [Early launches] in jit/gpu/module.h).
 struct Edges {
   /// `early`: the device and its driver can do that.
   Edges(const std::vector<GraphNode>&, bool early);
@@ -20,7 +21,7 @@ struct Edges {
   std::vector<std::string> why(const std::vector<GraphNode>&) const;
 
  private:
-  std::vector<std::uint32_t> next_;             ///< by node: how many come right after it
+  std::vector<std::uint32_t> next_;  ///< by node: how many come right after it
 };
 
 }  // namespace reprise::device::cuda

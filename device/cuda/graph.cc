@@ -27,10 +27,13 @@ bool same_shape(const GraphNode& a, const GraphNode& b) {
 
 /// The driver does not make of an executable graph what it is asked to, as it may. It is made anew then.
 bool refused(CUresult r, std::string_view node) {
-  if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && r != CUDA_ERROR_NOT_SUPPORTED) return false;
+  if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && r != CUDA_ERROR_NOT_SUPPORTED)
+    return false;
   if (log::on(log::Channel::Recordings)) {
     const std::string status = name_of(r), which(node);
-    log::event(log::Event::graph_rebuilt, node, which + " is not changed in its executable graph (" + status + "): the graph is made anew", {{"node", which}, {"status", status}});
+    log::event(log::Event::graph_rebuilt, node,
+               which + " is not changed in its executable graph (" + status + "): the graph is made anew",
+               {{"node", which}, {"status", status}});
   }
   return true;
 }
@@ -40,7 +43,8 @@ bool is_captured(const GraphNode& n) { return std::holds_alternative<CapturedNod
 }  // namespace
 
 CudaGraphExec::CudaGraphExec(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes)
-    : home_(home), n_cells_(cells), nodes_(std::move(nodes)), users_(cells), last_(cells, nullptr), stale_(nodes_.size()) {
+    : home_(home), n_cells_(cells), nodes_(std::move(nodes)), users_(cells), last_(cells, nullptr),
+      stale_(nodes_.size()) {
   home_.context.enter();
   if (home_.indirect) block_ = home_.blocks.take(cells);
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
@@ -71,7 +75,8 @@ void CudaGraphExec::make() {
       const GraphNode& n = nodes_[i];
       after.clear();
       for (Graph::Node before : edges.after[i])
-        if (auto several = flat_.find(before); several != flat_.end()) after.insert(after.end(), several->second.ends.begin(), several->second.ends.end());
+        if (auto several = flat_.find(before); several != flat_.end())
+          after.insert(after.end(), several->second.ends.begin(), several->second.ends.end());
         else if (!edges.early[i]) after.push_back(handles_[before]);
       if (edges.after[i].empty()) after = uploads;
       handles_.push_back(nullptr);
@@ -79,7 +84,8 @@ void CudaGraphExec::make() {
         add_captured(i, after);
       } else {
         const CUDA_KERNEL_NODE_PARAMS& p = params_.of(std::get<KernelNode>(n.what), home_, block_, last_);
-        check(cu().cuGraphAddKernelNode(&handles_[i], graph_, after.data(), after.size(), &p), "recording kernel", n.name());
+        check(cu().cuGraphAddKernelNode(&handles_[i], graph_, after.data(), after.size(), &p), "recording kernel",
+              n.name());
       }
       if (edges.early[i]) start_early(handles_[edges.after[i][0]], handles_[i], n.name());
     }
@@ -91,13 +97,18 @@ void CudaGraphExec::make() {
     if (log::on(log::Channel::Recordings)) {
       const auto early = std::count(edges.early.begin(), edges.early.end(), true);
       log::event(log::Event::launched_early, nodes_.empty() ? std::string() : nodes_[0].name(),
-                 std::to_string(early) + " of " + std::to_string(nodes_.size()) + " kernels start while the one before them ends" + (home_.early ? "" : ", since this device, its driver or REPRISE_CUDA_EARLY does without"),
-                 {{"nodes", nodes_.size()}, {"early", early}, {"why", home_.early ? edges.why(nodes_) : std::vector<std::string>()}});
+                 std::to_string(early) + " of " + std::to_string(nodes_.size()) +
+                     " kernels start while the one before them ends" +
+                     (home_.early ? "" : ", since this device, its driver or REPRISE_CUDA_EARLY does without"),
+                 {{"nodes", nodes_.size()},
+                  {"early", early},
+                  {"why", home_.early ? edges.why(nodes_) : std::vector<std::string>()}});
     }
     home_.graph_bytes += bytes - bytes_;
     bytes_ = bytes;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
-      if (const auto* k = std::get_if<KernelNode>(&nodes_[i].what); k && k->grid.count() == 0) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], 0), "disabling a node of kernel", k->name);
+      if (const auto* k = std::get_if<KernelNode>(&nodes_[i].what); k && k->grid.count() == 0)
+        check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], 0), "disabling a node of kernel", k->name);
   } catch (...) {
     release_graphs();
     throw;
@@ -115,8 +126,10 @@ void CudaGraphExec::add_captured(std::size_t i, const std::vector<CUgraphNode>& 
       }
     }
     if (home_.flat && log::on(log::Channel::Recordings))
-      log::event(log::Event::captured_whole, n.name, n.name + " stays a graph within the graph: " + work.why_whole(), {{"node", n.name}, {"why", work.why_whole()}});
-    check(cu().cuGraphAddChildGraphNode(&handles_[i], graph_, after.data(), after.size(), work.graph()), "recording the work of", n.name);
+      log::event(log::Event::captured_whole, n.name, n.name + " stays a graph within the graph: " + work.why_whole(),
+                 {{"node", n.name}, {"why", work.why_whole()}});
+    check(cu().cuGraphAddChildGraphNode(&handles_[i], graph_, after.data(), after.size(), work.graph()),
+          "recording the work of", n.name);
   });
 }
 
@@ -191,7 +204,8 @@ bool CudaGraphExec::set_node(std::size_t i) {
     CUresult r = CUDA_SUCCESS;
     capture(*other, [&](CapturedGraph& work) {
       const auto several = flat_.find(i);
-      r = several != flat_.end() ? set_steps(work, exec_, several->second, home_.context.handle) : cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], work.graph());
+      r = several != flat_.end() ? set_steps(work, exec_, several->second, home_.context.handle)
+                                 : cu().cuGraphExecChildGraphNodeSetParams(exec_, handles_[i], work.graph());
     });
     // The library may do it in other steps where the alignment or the sizes are others.
     if (refused(r, other->name)) return false;
@@ -216,7 +230,7 @@ bool CudaGraphExec::prepare(void* const* cells, bool may_make) {
     return true;
   }
   home_.context.enter();
-  any_stale_ = true;  // until everything below is done: what fails half-way is done by the next run
+  any_stale_ = true;                  // until everything below is done: what fails half-way is done by the next run
   constexpr std::uint32_t kRun = 32;  // few of many cells move
   for (std::uint32_t first = 0; first < n_cells_; first += kRun) {
     const std::uint32_t end = std::min(first + kRun, n_cells_);
@@ -254,7 +268,8 @@ void CudaGraphExec::launch(Stream& stream, void* const* cells) {
   if (std::exchange(prepared_, nullptr) != cells) prepare(cells, true), prepared_ = nullptr;
   home_.context.enter();
   ran_in_ = stream.id();
-  check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
+  check(cu().cuGraphLaunch(exec_, static_cast<CudaStream&>(stream).handle()), "launching a graph whose first kernel is",
+        nodes_.empty() ? std::string_view() : nodes_[0].name());
   for (Upload& u : uploads_) ++u.unmoved;
 }
 
@@ -262,7 +277,8 @@ void CudaGraphExec::launch(Stream& stream, void* const* cells) {
 void CudaGraphExec::upload(Stream& stream) {
   if (!exec_) return;
   home_.context.enter();
-  check(cu().cuGraphUpload(exec_, static_cast<CudaStream&>(stream).handle()), "uploading a graph whose first kernel is", nodes_.empty() ? std::string_view() : nodes_[0].name());
+  check(cu().cuGraphUpload(exec_, static_cast<CudaStream&>(stream).handle()), "uploading a graph whose first kernel is",
+        nodes_.empty() ? std::string_view() : nodes_[0].name());
 }
 
 bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>& nodes) {
@@ -285,7 +301,8 @@ bool CudaGraphExec::change_to(std::uint32_t cells, const std::vector<GraphNode>&
     KernelNode& old = std::get<KernelNode>(nodes_[i].what);
     const KernelNode& now = std::get<KernelNode>(nodes[i].what);
     bool was = old.grid.count() != 0, is = now.grid.count() != 0;
-    bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) || old.shared_bytes != now.shared_bytes;
+    bool differs = old.params != now.params || !(old.grid == now.grid) || !(old.block == now.block) ||
+                   old.shared_bytes != now.shared_bytes;
     old = now;
     if (differs && !set_node(i)) any_stale_ = nodes_stale_ = stale_[i] = true;  // the next run makes the graph anew
     if (was != is) check(cu().cuGraphNodeSetEnabled(exec_, handles_[i], is), "switching a node of kernel", now.name);

@@ -6,9 +6,9 @@
 
 namespace reprise::device::cuda {
 
-/// What executable graphs take of the device. Asking the driver how much memory is free is a call of the system, twice for each
-/// graph, and the difference is also what others allocate meanwhile; so a few graphs of each number of nodes, to a power
-/// of two, are measured, and their smallest figure a node is taken for the rest. Threads: any.
+/// What executable graphs take of the device. Asking the driver how much memory is free is a call of the system, twice
+/// for each graph, and the difference is also what others allocate meanwhile; so a few graphs of each number of nodes,
+/// to a power of two, are measured, and their smallest figure a node is taken for the rest. Threads: any.
 class GraphSizes {
  public:
   /// What a node takes where the driver's figure cannot be told from what others allocate.

@@ -6,9 +6,12 @@
 
 namespace reprise::device::cuda {
 
-const CUDA_KERNEL_NODE_PARAMS& LaunchParams::of(const KernelNode& n, const GraphHome& home, void* block, const std::vector<void*>& addresses) {
+const CUDA_KERNEL_NODE_PARAMS& LaunchParams::of(const KernelNode& n, const GraphHome& home, void* block,
+                                                const std::vector<void*>& addresses) {
   values_.clear();
-  for (std::uint32_t c : n.cells) values_.push_back(home.indirect ? reinterpret_cast<std::uint64_t>(block) + std::uint64_t{8} * c : reinterpret_cast<std::uint64_t>(addresses[c]));
+  for (std::uint32_t c : n.cells)
+    values_.push_back(home.indirect ? reinterpret_cast<std::uint64_t>(block) + std::uint64_t{8} * c
+                                    : reinterpret_cast<std::uint64_t>(addresses[c]));
   for (std::int64_t v : n.params) values_.push_back(static_cast<std::uint64_t>(v));
   pointers_.clear();
   for (std::uint64_t& v : values_) pointers_.push_back(&v);
@@ -22,9 +25,11 @@ const CUDA_KERNEL_NODE_PARAMS& LaunchParams::of(const KernelNode& n, const Graph
   return told_;
 }
 
-const CUDA_KERNEL_NODE_PARAMS& LaunchParams::upload(const GraphHome& home, void* block, const std::vector<void*>& addresses, std::size_t part) {
+const CUDA_KERNEL_NODE_PARAMS& LaunchParams::upload(const GraphHome& home, void* block,
+                                                    const std::vector<void*>& addresses, std::size_t part) {
   constexpr std::size_t kHead = 3;
-  const auto cells = static_cast<std::uint32_t>(addresses.size()), after = static_cast<std::uint32_t>(uploads_of(cells) - 1 - part) * kUploadCells;
+  const auto cells = static_cast<std::uint32_t>(addresses.size()),
+             after = static_cast<std::uint32_t>(uploads_of(cells) - 1 - part) * kUploadCells;
   const std::uint32_t count = std::min(cells - after, kUploadCells), first = cells - after - count;
   values_.assign(kHead + kUploadCells, 0);  // the argument is an array of full length; the driver copies all of it
   values_[0] = reinterpret_cast<std::uint64_t>(block), values_[1] = first, values_[2] = count;

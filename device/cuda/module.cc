@@ -17,18 +17,21 @@ CUmodule load_module(const std::string& code, std::string_view kernel) {
     check_usable();
     const char* name = nullptr;
     cu().cuGetErrorName(r, &name);
-    fail(ErrorCode::DeviceFailed, "cuda", {}, "the driver refuses the code of kernel ", kernel, " (", name ? name : "unknown error", ")", errors[0] ? ": " : "", errors);
+    fail(ErrorCode::DeviceFailed, "cuda", {}, "the driver refuses the code of kernel ", kernel, " (",
+         name ? name : "unknown error", ")", errors[0] ? ": " : "", errors);
   }
   return module;
 }
 
 CudaKernel::CudaKernel(const Context& c, Unloads& unloads, ImagePtr image)
-    : context_(c), unloads_(unloads), image_(std::move(image)), waits_(image_->code.find("griddepcontrol.wait") != std::string::npos) {
+    : context_(c), unloads_(unloads), image_(std::move(image)),
+      waits_(image_->code.find("griddepcontrol.wait") != std::string::npos) {
   c.enter();
   module_ = load_kernel(c, *image_);
   CUresult r = cu().cuModuleGetFunction(&function_, module_, image_->entry.c_str());
   if (r == CUDA_SUCCESS && image_->shared_bytes > kSharedWithoutAsking)
-    r = cu().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(image_->shared_bytes));
+    r = cu().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                static_cast<int>(image_->shared_bytes));
   if (r != CUDA_SUCCESS) {
     warn(cu().cuModuleUnload(module_), "unloading a kernel");
     check(r, "preparing kernel", image_->entry);
@@ -70,8 +73,8 @@ Kernel::Resources CudaKernel::resources() const {
     check(cu().cuFuncGetAttribute(&v, a, function_), "asking about kernel", image_->entry);
     return v;
   };
-  return {attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
-          attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
+  return {attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+          attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)};
 }
 
 KernelPtr Kernels::load(const ImagePtr& image) {

@@ -16,8 +16,8 @@ inline constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
 /// Code, PTX or machine code, loaded in this thread's context. Throws DeviceFailed with the driver's words.
 CUmodule load_module(const std::string& code, std::string_view kernel);
 
-/// Modules that nobody runs any more. Each may still be in graphs that were destroyed while they ran, and the device is waited for as
-/// a whole: once for many. Threads: any.
+/// Modules that nobody runs any more. Each may still be in graphs that were destroyed while they ran, and the device is
+/// waited for as a whole: once for many. Threads: any.
 class Unloads {
  public:
   explicit Unloads(const Context& c) : context_(c) {}
@@ -39,7 +39,8 @@ class CudaKernel final : public Kernel {
   Resources resources() const override;
   CUfunction function() const { return function_; }
   const Image& image() const { return *image_; }
-  /// It may be launched while what is before it in a graph still runs, and waits for that (Note [Early launches] in jit/gpu/module.h).
+  /// It may be launched while what is before it in a graph still runs, and waits for that (Note [Early launches] in
+  /// jit/gpu/module.h).
   bool waits() const { return waits_; }
 
  private:
@@ -51,8 +52,8 @@ class CudaKernel final : public Kernel {
   CUfunction function_ = nullptr;
 };
 
-/// Equal images give one loaded kernel as long as somebody holds it. Any thread; a kernel that another thread loads now is
-/// waited for.
+/// Equal images give one loaded kernel as long as somebody holds it. Any thread; a kernel that another thread loads now
+/// is waited for.
 class Kernels {
  public:
   explicit Kernels(const Context& c) : context_(c), unloads_(c) {}

@@ -17,14 +17,15 @@ namespace {
 using Program = struct ProgramOf*;
 using Status = int;
 constexpr Status kSuccess = 0, kInvalidOption = 5, kCompilation = 6;
-#define REPRISE_NVRTC_FUNCTIONS(F)                                                                                                               \
-  F(nvrtcGetErrorString, const char*, (Status))                                                                                                  \
-  F(nvrtcCreateProgram, Status, (Program*, const char* text, const char* name, int headers, const char* const* texts, const char* const* names)) \
-  F(nvrtcDestroyProgram, Status, (Program*))                                                                                                     \
-  F(nvrtcCompileProgram, Status, (Program, int options, const char* const*))                                                                     \
-  F(nvrtcGetCUBINSize, Status, (Program, std::size_t*))                                                                                          \
-  F(nvrtcGetCUBIN, Status, (Program, char*))                                                                                                     \
-  F(nvrtcGetProgramLogSize, Status, (Program, std::size_t*))                                                                                     \
+#define REPRISE_NVRTC_FUNCTIONS(F)                                                                                   \
+  F(nvrtcGetErrorString, const char*, (Status))                                                                      \
+  F(nvrtcCreateProgram, Status,                                                                                      \
+    (Program*, const char* text, const char* name, int headers, const char* const* texts, const char* const* names)) \
+  F(nvrtcDestroyProgram, Status, (Program*))                                                                         \
+  F(nvrtcCompileProgram, Status, (Program, int options, const char* const*))                                         \
+  F(nvrtcGetCUBINSize, Status, (Program, std::size_t*))                                                              \
+  F(nvrtcGetCUBIN, Status, (Program, char*))                                                                         \
+  F(nvrtcGetProgramLogSize, Status, (Program, std::size_t*))                                                         \
   F(nvrtcGetProgramLog, Status, (Program, char*))
 
 struct Nvrtc {
@@ -67,7 +68,9 @@ const Nvrtc& nvrtc() {
 
 std::string compile_cuda(const std::string& text, const std::string& arch, const std::vector<std::string>& options) {
   const Nvrtc& lib = nvrtc();
-  if (!lib.problem.empty()) fail(ErrorCode::DeviceUnavailable, "cuda", {}, "there is no NVRTC to compile CUDA C++ (", lib.problem, "); PTX needs none");
+  if (!lib.problem.empty())
+    fail(ErrorCode::DeviceUnavailable, "cuda", {}, "there is no NVRTC to compile CUDA C++ (", lib.problem,
+         "); PTX needs none");
   struct Owner {
     const Nvrtc& lib;
     Program program = nullptr;
@@ -76,7 +79,8 @@ std::string compile_cuda(const std::string& text, const std::string& arch, const
     }
   } own{lib};
   auto expect = [&](Status s, const char* doing) {
-    if (s != kSuccess) fail(ErrorCode::DeviceFailed, "cuda", {}, "NVRTC fails ", doing, ": ", lib.nvrtcGetErrorString(s));
+    if (s != kSuccess)
+      fail(ErrorCode::DeviceFailed, "cuda", {}, "NVRTC fails ", doing, ": ", lib.nvrtcGetErrorString(s));
   };
   expect(lib.nvrtcCreateProgram(&own.program, text.c_str(), "code.cu", 0, nullptr, nullptr), "taking the text");
   std::vector<std::string> all{"--gpu-architecture=" + arch};
@@ -93,7 +97,8 @@ std::string compile_cuda(const std::string& text, const std::string& arch, const
       while (!words.empty() && (words.back() == '\0' || words.back() == '\n')) words.pop_back();
     }
     const bool of_text = compiled == kCompilation || compiled == kInvalidOption;
-    fail(of_text ? ErrorCode::InvalidArgument : ErrorCode::DeviceFailed, "cuda", {}, "NVRTC refuses the code (", lib.nvrtcGetErrorString(compiled), ")", words.empty() ? "" : ":\n", words);
+    fail(of_text ? ErrorCode::InvalidArgument : ErrorCode::DeviceFailed, "cuda", {}, "NVRTC refuses the code (",
+         lib.nvrtcGetErrorString(compiled), ")", words.empty() ? "" : ":\n", words);
   }
   expect(lib.nvrtcGetCUBINSize(own.program, &bytes), "giving the code");
   std::string code(bytes, '\0');

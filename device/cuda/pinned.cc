@@ -11,7 +11,9 @@ namespace reprise::device::cuda {
 namespace {
 
 /// Powers of two from a page on: few classes, since blocks are few and large.
-std::int64_t class_bytes(std::int64_t bytes) { return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 4096)))); }
+std::int64_t class_bytes(std::int64_t bytes) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 4096))));
+}
 
 }  // namespace
 
@@ -37,7 +39,8 @@ void* PinnedMemory::allocate(std::int64_t wanted) {
   }
   void* p = nullptr;
   CUresult r = cu().cuMemHostAlloc(&p, static_cast<std::size_t>(bytes), CU_MEMHOSTALLOC_PORTABLE);
-  if (r == CUDA_ERROR_OUT_OF_MEMORY) fail(ErrorCode::OutOfMemory, "pin_memory", {}, bytes_text(bytes), " of the host's memory cannot be page-locked");
+  if (r == CUDA_ERROR_OUT_OF_MEMORY)
+    fail(ErrorCode::OutOfMemory, "pin_memory", {}, bytes_text(bytes), " of the host's memory cannot be page-locked");
   check(r, "page-locking memory");
   live_.emplace(static_cast<char*>(p), Block{bytes, {}});
   return p;
@@ -55,7 +58,8 @@ void PinnedMemory::used(const void* p, CudaStream& stream) {
   const char* at = static_cast<const char*>(p);
   std::lock_guard lock(mu_);
   auto it = live_.upper_bound(at);
-  REPRISE_CHECK(it != live_.begin() && at < std::prev(it)->first + std::prev(it)->second.bytes, " the memory is not pinned");
+  REPRISE_CHECK(it != live_.begin() && at < std::prev(it)->first + std::prev(it)->second.bytes,
+                " the memory is not pinned");
   std::vector<Use>& uses = std::prev(it)->second.uses;
   auto use = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.stream == stream.id(); });
   if (use == uses.end()) {

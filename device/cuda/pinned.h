@@ -9,8 +9,8 @@
 
 namespace reprise::device::cuda {
 
-/// Page-locked memory of the host, kept for reuse: page-locking takes the driver a millisecond. A block that was given back
-/// waits for events behind the copies from and to it, on whatever streams these were. Threads: every member locks.
+/// Page-locked memory of the host, kept for reuse: page-locking takes the driver a millisecond. A block that was given
+/// back waits for events behind the copies from and to it, on whatever streams these were. Threads: every member locks.
 class PinnedMemory {
  public:
   explicit PinnedMemory(const Context& c) : context_(c) {}
@@ -20,14 +20,20 @@ class PinnedMemory {
   void used(const void* p, CudaStream&);
 
  private:
-  struct Use { std::uint64_t stream; CUevent event; };
-  struct Block { std::int64_t bytes; std::vector<Use> uses; };  ///< a stream's latest use stands for all of its
-  bool is_idle(Block&);                                         // under mu_: ends the uses that are over
+  struct Use {
+    std::uint64_t stream;
+    CUevent event;
+  };
+  struct Block {
+    std::int64_t bytes;
+    std::vector<Use> uses;
+  };                     ///< a stream's latest use stands for all of its
+  bool is_idle(Block&);  // under mu_: ends the uses that are over
 
   const Context& context_;
   std::mutex mu_;
-  std::map<const char*, Block> live_;                           // guarded by mu_; by first byte
-  std::vector<std::pair<char*, Block>> free_;                   // guarded by mu_; perhaps still in use
+  std::map<const char*, Block> live_;          // guarded by mu_; by first byte
+  std::vector<std::pair<char*, Block>> free_;  // guarded by mu_; perhaps still in use
 };
 
 }  // namespace reprise::device::cuda

@@ -9,7 +9,8 @@
 
 namespace reprise::device::cuda {
 
-CudaQueue::CudaQueue(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes) : home_(home), nodes_(std::move(nodes)), last_(cells, nullptr) {
+CudaQueue::CudaQueue(const GraphHome& home, std::uint32_t cells, std::vector<GraphNode> nodes)
+    : home_(home), nodes_(std::move(nodes)), last_(cells, nullptr) {
   home_.context.enter();
   if (home_.indirect) block_ = home_.blocks.take(cells);
 }
@@ -31,7 +32,8 @@ bool CudaQueue::prepare(void* const* cells, bool) {
   known_ = false;
   std::copy(cells, cells + last_.size(), last_.begin());
   for (const GraphNode& n : nodes_)
-    if (const auto* other = std::get_if<CapturedNode>(&n.what)) home_.captures.with(*other, addresses_of(*other), false, [](CapturedGraph&) {});
+    if (const auto* other = std::get_if<CapturedNode>(&n.what))
+      home_.captures.with(*other, addresses_of(*other), false, [](CapturedGraph&) {});
   known_ = true;
   return true;
 }
@@ -56,11 +58,14 @@ void CudaQueue::launch(Stream& stream, void* const* cells) {
   };
   done("what was queued before");
   auto start = [&](const CUDA_KERNEL_NODE_PARAMS& p, std::string_view name) {
-    check(cu().cuLaunchKernel(p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ, p.sharedMemBytes, into, p.kernelParams, nullptr), "launching kernel", name);
+    check(cu().cuLaunchKernel(p.func, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY, p.blockDimZ,
+                              p.sharedMemBytes, into, p.kernelParams, nullptr),
+          "launching kernel", name);
   };
   void* block = block_for(stream);
   if (block) {
-    for (std::size_t part = 0; part < uploads_of(static_cast<std::uint32_t>(last_.size())); ++part) start(params_.upload(home_, block, last_, part), "reprise_upload_cells");
+    for (std::size_t part = 0; part < uploads_of(static_cast<std::uint32_t>(last_.size())); ++part)
+      start(params_.upload(home_, block, last_, part), "reprise_upload_cells");
     done("kernel reprise_upload_cells");
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -80,14 +85,16 @@ std::string CudaQueue::node_text(std::size_t i) const {
   const auto* k = std::get_if<KernelNode>(&n.what);
   if (!k) return "another library's work for " + n.name() + " (" + place + ")";
   auto dim = [](Dim3 d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); };
-  return "kernel " + static_cast<const CudaKernel&>(*k->kernel).image().entry + " of " + n.name() + " (" + place + ", grid " + dim(k->grid) + ", block " + dim(k->block) +
+  return "kernel " + static_cast<const CudaKernel&>(*k->kernel).image().entry + " of " + n.name() + " (" + place +
+         ", grid " + dim(k->grid) + ", block " + dim(k->block) +
          (k->shared_bytes ? ", " + std::to_string(k->shared_bytes) + " bytes of shared memory" : "") + ")";
 }
 
 bool runs_serially() {
   const std::string& how = knobs().cuda_debug;
   if (how.empty()) return false;
-  if (how != "serial") fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_DEBUG", {}, "\"", how, "\" is not serial, which is all there is");
+  if (how != "serial")
+    fail(ErrorCode::InvalidArgument, "REPRISE_CUDA_DEBUG", {}, "\"", how, "\" is not serial, which is all there is");
   return true;
 }
 

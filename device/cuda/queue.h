@@ -6,9 +6,9 @@
 
 namespace reprise::device::cuda {
 
-/// A graph that the driver is told node by node at each run, in the order in which they were added: what a sealed function has for sizes that are new to it.
-/// A stream keeps that order, so nobody needs to know who waits for whom. And any graph, each kernel of which is waited for, with
-/// REPRISE_CUDA_DEBUG=serial: what fails then is that kernel.
+/// A graph that the driver is told node by node at each run, in the order in which they were added: what a sealed
+/// function has for sizes that are new to it. A stream keeps that order, so nobody needs to know who waits for whom.
+/// And any graph, each kernel of which is waited for, with REPRISE_CUDA_DEBUG=serial: what fails then is that kernel.
 class CudaQueue final : public GraphExec {
  public:
   CudaQueue(const GraphHome&, std::uint32_t cells, std::vector<GraphNode>);
@@ -27,10 +27,10 @@ class CudaQueue final : public GraphExec {
   GraphHome home_;
   LaunchParams params_;
   std::vector<GraphNode> nodes_;
-  std::vector<void*> last_;                        // cells of the latest run that was prepared
-  bool known_ = false;                             // that it can be done with them
-  void* block_ = nullptr;                          // indirect: an address a cell
-  std::uint64_t ran_in_ = 0;                       // id of the stream of the latest run; 0: none
+  std::vector<void*> last_;   // cells of the latest run that was prepared
+  bool known_ = false;        // that it can be done with them
+  void* block_ = nullptr;     // indirect: an address a cell
+  std::uint64_t ran_in_ = 0;  // id of the stream of the latest run; 0: none
 };
 
 /// REPRISE_CUDA_DEBUG=serial. Throws InvalidArgument where it is something else.

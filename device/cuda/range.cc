@@ -7,12 +7,14 @@
 
 namespace reprise::device::cuda {
 
-Range::Range(const Context& c, std::int64_t reserve_bytes, std::atomic<std::int64_t>& total) : context_(c), total_(total) {
+Range::Range(const Context& c, std::int64_t reserve_bytes, std::atomic<std::int64_t>& total)
+    : context_(c), total_(total) {
   c.enter();
   kind_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   kind_.location = {CU_MEM_LOCATION_TYPE_DEVICE, c.device};
   std::size_t step = 0;
-  check(cu().cuMemGetAllocationGranularity(&step, &kind_, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "asking for the granularity of memory");
+  check(cu().cuMemGetAllocationGranularity(&step, &kind_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+        "asking for the granularity of memory");
   granularity_ = static_cast<std::int64_t>(step);
   // No more addresses than the device has memory are of use; fewer will do when the system has none.
   reserved_ = std::min(reserve_bytes, c.total_bytes);
@@ -27,7 +29,8 @@ Range::Range(const Context& c, std::int64_t reserve_bytes, std::atomic<std::int6
 Range::~Range() {
   context_.enter_quietly();
   for (const Piece& p : pieces_) {
-    warn(cu().cuMemUnmap(base_ + static_cast<CUdeviceptr>(p.at), static_cast<std::size_t>(p.bytes)), "unmapping the pool");
+    warn(cu().cuMemUnmap(base_ + static_cast<CUdeviceptr>(p.at), static_cast<std::size_t>(p.bytes)),
+         "unmapping the pool");
     warn(cu().cuMemRelease(p.memory), "releasing the pool");
   }
   warn(cu().cuMemAddressFree(base_, static_cast<std::size_t>(reserved_)), "freeing the pool's addresses");
@@ -39,14 +42,16 @@ void Range::ensure(std::int64_t bytes) {
   context_.enter();
   std::int64_t more = (bytes - backed_ + granularity_ - 1) / granularity_ * granularity_;
   if (backed_ + more > reserved_)
-    fail(ErrorCode::OutOfMemory, "pool", {}, "a recording needs ", bytes_text(bytes), " on cuda:", context_.index, ", the pool's addresses hold ", bytes_text(reserved_));
+    fail(ErrorCode::OutOfMemory, "pool", {}, "a recording needs ", bytes_text(bytes), " on cuda:", context_.index,
+         ", the pool's addresses hold ", bytes_text(reserved_));
   Piece piece{0, backed_, more};
   CUresult r = cu().cuMemCreate(&piece.memory, static_cast<std::size_t>(more), &kind_, 0);
   if (r == CUDA_ERROR_OUT_OF_MEMORY) {
     std::size_t free_bytes = 0, total = 0;
     cu().cuMemGetInfo(&free_bytes, &total);
-    fail(ErrorCode::OutOfMemory, "pool", {}, "a recording needs ", bytes_text(bytes), " on cuda:", context_.index, ": the pool has ", bytes_text(backed_), ", the driver ",
-         bytes_text(static_cast<std::int64_t>(free_bytes)), " of ", bytes_text(static_cast<std::int64_t>(total)), " left");
+    fail(ErrorCode::OutOfMemory, "pool", {}, "a recording needs ", bytes_text(bytes), " on cuda:", context_.index,
+         ": the pool has ", bytes_text(backed_), ", the driver ", bytes_text(static_cast<std::int64_t>(free_bytes)),
+         " of ", bytes_text(static_cast<std::int64_t>(total)), " left");
   }
   check(r, "backing the pool");
   const CUdeviceptr at = base_ + static_cast<CUdeviceptr>(piece.at);

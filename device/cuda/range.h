@@ -18,7 +18,10 @@ class Range final : public MemoryRange {
   void ensure(std::int64_t bytes) override;
 
  private:
-  struct Piece { CUmemGenericAllocationHandle memory; std::int64_t at, bytes; };
+  struct Piece {
+    CUmemGenericAllocationHandle memory;
+    std::int64_t at, bytes;
+  };
   const Context& context_;
   std::atomic<std::int64_t>& total_;
   CUmemAllocationProp kind_{};

@@ -42,8 +42,8 @@ bool Staging::to_device(CUdeviceptr to, const void* from, std::int64_t bytes, Cu
 bool Staging::to_host(void* to, CUdeviceptr from, std::int64_t bytes, CudaStream& s) {
   if (bytes == 0) return true;
   context_.enter();
-  // Of its own: what the shared block holds is another's as soon as the copy is over. Where the device fails it is given up, since nobody
-  // knows who writes it.
+  // Of its own: what the shared block holds is another's as soon as the copy is over. Where the device fails it is
+  // given up, since nobody knows who writes it.
   void* at = allocate(bytes);
   if (!at) return false;
   check(cu().cuMemcpyDtoHAsync(at, from, static_cast<std::size_t>(bytes), s.handle()), "copying to the host");

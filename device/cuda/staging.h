@@ -6,8 +6,8 @@
 
 namespace reprise::device::cuda {
 
-/// Small copies between the device and memory of any kind, by way of pinned memory: nothing has to be known of what the driver does
-/// with pageable memory when, and nobody waits for a copy to the device. Threads: any.
+/// Small copies between the device and memory of any kind, by way of pinned memory: nothing has to be known of what the
+/// driver does with pageable memory when, and nobody waits for a copy to the device. Threads: any.
 class Staging {
  public:
   /// What is larger is not worth the second copy.
@@ -28,8 +28,8 @@ class Staging {
   const Context& context_;
   PinnedMemory& pinned_;
   std::mutex mu_;
-  char* block_ = nullptr;   // guarded by mu_; given back when it is full, and waits for its copies there
-  std::int64_t used_ = 0;   // guarded by mu_
+  char* block_ = nullptr;  // guarded by mu_; given back when it is full, and waits for its copies there
+  std::int64_t used_ = 0;  // guarded by mu_
 };
 
 }  // namespace reprise::device::cuda

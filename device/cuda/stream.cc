@@ -57,7 +57,8 @@ CudaStream& current_stream(const Context& context, CudaStream& fallback) {
   if (id == 0) return fallback;
   std::lock_guard lock(mu);
   auto it = live().find(id);
-  if (it == live().end()) fail(ErrorCode::InvalidArgument, "cuda", {}, "this thread's current stream was destroyed: set another one");
+  if (it == live().end())
+    fail(ErrorCode::InvalidArgument, "cuda", {}, "this thread's current stream was destroyed: set another one");
   return *it->second;
 }
 
@@ -69,6 +70,8 @@ bool with_stream(std::uint64_t id, const std::function<void(CudaStream&)>& f) {
   return true;
 }
 
-void set_current_stream(const Context& context, CudaStream* s) { current[static_cast<std::size_t>(context.index)] = s ? s->id() : 0; }
+void set_current_stream(const Context& context, CudaStream* s) {
+  current[static_cast<std::size_t>(context.index)] = s ? s->id() : 0;
+}
 
 }  // namespace reprise::device::cuda

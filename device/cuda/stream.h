@@ -11,7 +11,7 @@ namespace reprise::device::cuda {
 class CudaStream final : public Stream {
  public:
   CudaStream(const Context&, int priority);
-  ~CudaStream() override;   ///< returns at once; the driver ends what is queued
+  ~CudaStream() override;  ///< returns at once; the driver ends what is queued
   CudaStream(const CudaStream&) = delete;
   void synchronize() override;
   bool idle() override;
@@ -25,8 +25,8 @@ class CudaStream final : public Stream {
   std::uint64_t id_;
 };
 
-/// The calling thread's stream on the device of `context`: `fallback` unless one was set. Throws InvalidArgument when the
-/// one that was set has been destroyed.
+/// The calling thread's stream on the device of `context`: `fallback` unless one was set. Throws InvalidArgument when
+/// the one that was set has been destroyed.
 CudaStream& current_stream(const Context& context, CudaStream& fallback);
 void set_current_stream(const Context&, CudaStream*);
 /// f(stream of that id) while it cannot be destroyed; false when it has been.

@@ -66,7 +66,8 @@ class NullExec final : public GraphExec {
       const auto* kernel = std::get_if<KernelNode>(&n.what);
       const auto* captured = std::get_if<CapturedNode>(&n.what);
       if (kernel && kernel->grid.count() == 0) continue;
-      NullLaunch l = kernel ? NullLaunch{kernel->name, kernel->grid, kernel->block, {}, kernel->params, n.after} : NullLaunch{captured->name, {}, {}, {}, {}, n.after};
+      NullLaunch l = kernel ? NullLaunch{kernel->name, kernel->grid, kernel->block, {}, kernel->params, n.after}
+                            : NullLaunch{captured->name, {}, {}, {}, {}, n.after};
       for (std::uint32_t c : kernel ? kernel->cells : captured->cells) l.pointers.push_back(cells[c]);
       if (captured) captured->work.enqueue(nullptr, l.pointers.data());
       launches.push_back(std::move(l));
@@ -105,7 +106,9 @@ class NullGraph final : public Graph {
   }
 
  private:
-  static bool is_graph(const std::unique_ptr<GraphExec>& e) { return e && !static_cast<const NullExec&>(*e).is_queued(); }
+  static bool is_graph(const std::unique_ptr<GraphExec>& e) {
+    return e && !static_cast<const NullExec&>(*e).is_queued();
+  }
   std::vector<NullNode> nodes_;
 };
 
@@ -141,12 +144,20 @@ class NullBackend final : public Backend {
     std::lock_guard lock(mu);
     record.copied_from += bytes;
   }
-  void copy(void* to, const void* from, std::int64_t bytes, Stream&) override { std::memmove(to, from, static_cast<std::size_t>(bytes)); }
+  void copy(void* to, const void* from, std::int64_t bytes, Stream&) override {
+    std::memmove(to, from, static_cast<std::size_t>(bytes));
+  }
 
-  void* allocate_pinned(std::int64_t bytes) override { return ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{64}); }
-  void deallocate_pinned(void* p) noexcept override { ::operator delete(p, std::align_val_t{64}); }
-  void copy_from_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override { copy_from_host(to, from, bytes, s); }
-  void copy_to_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override { copy_to_host(to, from, bytes, s); }
+  void* allocate_pinned(std::int64_t bytes) override {
+    return ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64});
+  }
+  void deallocate_pinned(void* p) noexcept override { ::operator delete (p, std::align_val_t{64}); }
+  void copy_from_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override {
+    copy_from_host(to, from, bytes, s);
+  }
+  void copy_to_pinned(void* to, const void* from, std::int64_t bytes, Stream& s) override {
+    copy_to_host(to, from, bytes, s);
+  }
   void order_after(void*, Stream&) override {}
 
   KernelPtr load(const ImagePtr& image) override { return std::make_shared<NullKernel>(image); }

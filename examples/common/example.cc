@@ -8,11 +8,17 @@
 
 namespace example {
 
-Options& Options::integer(const std::string& flag, std::int64_t* value, std::int64_t least, std::int64_t most, const std::string& meaning) {
-  all_.push_back({.flag = flag, .meaning = meaning, .integer = value, .least = static_cast<double>(least), .most = static_cast<double>(most)});
+Options& Options::integer(const std::string& flag, std::int64_t* value, std::int64_t least, std::int64_t most,
+                          const std::string& meaning) {
+  all_.push_back({.flag = flag,
+                  .meaning = meaning,
+                  .integer = value,
+                  .least = static_cast<double>(least),
+                  .most = static_cast<double>(most)});
   return *this;
 }
-Options& Options::number(const std::string& flag, double* value, double least, double most, const std::string& meaning) {
+Options& Options::number(const std::string& flag, double* value, double least, double most,
+                         const std::string& meaning) {
   all_.push_back({.flag = flag, .meaning = meaning, .number = value, .least = least, .most = most});
   return *this;
 }
@@ -41,7 +47,13 @@ void Options::help() const {
       std::snprintf(text, sizeof text, " (default %g)", *o.number);
       fallback = text;
     }
-    std::printf("  %-18s %s%s\n", (o.flag + (o.set ? "" : o.integer ? " N" : o.text ? " FILE" : " X")).c_str(), o.meaning.c_str(), fallback.c_str());
+    std::printf("  %-18s %s%s\n",
+                (o.flag + (o.set       ? ""
+                           : o.integer ? " N"
+                           : o.text    ? " FILE"
+                                       : " X"))
+                    .c_str(),
+                o.meaning.c_str(), fallback.c_str());
   }
   std::printf("  %-18s %s\n", "--help", "this text");
 }
@@ -66,7 +78,8 @@ void Options::parse(int argc, char** argv) const {
     const double v = std::strtod(text, &end);
     if (end == text || *end != 0 || !(v >= it->least && v <= it->most) || (it->integer && v != std::floor(v))) {
       char range[96];
-      std::snprintf(range, sizeof range, "expected a %s from %.15g to %.15g", it->integer ? "whole number" : "number", it->least, it->most);
+      std::snprintf(range, sizeof range, "expected a %s from %.15g to %.15g", it->integer ? "whole number" : "number",
+                    it->least, it->most);
       fail(given + " is '" + text + "', " + range);
     }
     if (it->integer) *it->integer = static_cast<std::int64_t>(v);
@@ -81,7 +94,8 @@ void Checks::line(bool ok, const std::string& what, const std::string& detail) {
 
 void Checks::close(const std::string& what, const rp::Tensor& got, const rp::Tensor& expected, double tolerance) {
   const rp::Ints a = got.sizes(), b = expected.sizes();
-  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), [](rp::Int x, rp::Int y) { return identical(x, y); })) return line(false, what, "sizes differ");
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), [](rp::Int x, rp::Int y) { return identical(x, y); }))
+    return line(false, what, "sizes differ");
   double most = 0, largest = 0;
   const std::vector<double> x = got.to_vector<double>(), y = expected.to_vector<double>();
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -94,7 +108,8 @@ void Checks::close(const std::string& what, const rp::Tensor& got, const rp::Ten
 }
 
 void Checks::equal(const std::string& what, std::int64_t got, std::int64_t expected) {
-  line(got == expected, what, got == expected ? std::to_string(got) : std::to_string(got) + ", expected " + std::to_string(expected));
+  line(got == expected, what,
+       got == expected ? std::to_string(got) : std::to_string(got) + ", expected " + std::to_string(expected));
 }
 
 void Checks::at_most(const std::string& what, double got, double bound) {
@@ -106,7 +121,8 @@ void Checks::at_most(const std::string& what, double got, double bound) {
 double Times::quantile(double q) const {
   if (all_.empty()) return 0;
   std::vector<double> sorted = all_;
-  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(static_cast<double>(sorted.size() - 1), q * static_cast<double>(sorted.size())));
+  const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(static_cast<double>(sorted.size() - 1),
+                                                                        q * static_cast<double>(sorted.size())));
   std::nth_element(sorted.begin(), at, sorted.end());
   return *at;
 }
@@ -114,19 +130,23 @@ double Times::quantile(double q) const {
 void Times::histogram() const {
   constexpr int kBins = 24, kWidth = 50;  // the last: 8 s and more
   std::size_t bins[kBins] = {}, most = 1;
-  for (const double t : all_) ++bins[std::clamp(static_cast<int>(std::floor(std::log2(std::max(t * 1e6, 1.0)))), 0, kBins - 1)];
+  for (const double t : all_)
+    ++bins[std::clamp(static_cast<int>(std::floor(std::log2(std::max(t * 1e6, 1.0)))), 0, kBins - 1)];
   int first = kBins, last = 0;
   for (int b = 0; b < kBins; ++b)
     if (bins[b]) first = std::min(first, b), last = b, most = std::max(most, bins[b]);
   for (int b = first; b <= last; ++b) {
     const auto width = static_cast<int>((bins[b] * kWidth + most - 1) / most);
-    std::printf("  %8lld us and more  %9zu  %s\n", b ? 1ll << b : 0ll, bins[b], std::string(static_cast<std::size_t>(width), '#').c_str());
+    std::printf("  %8lld us and more  %9zu  %s\n", b ? 1ll << b : 0ll, bins[b],
+                std::string(static_cast<std::size_t>(width), '#').c_str());
   }
 }
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void row(const std::string& name, double value, const char* unit, int digits) { std::printf("%-28s %12.*f %s\n", name.c_str(), digits, value, unit); }
+void row(const std::string& name, double value, const char* unit, int digits) {
+  std::printf("%-28s %12.*f %s\n", name.c_str(), digits, value, unit);
+}
 
 void rows(const rp::Stats& s) {
   row("compilations", static_cast<double>(s.compilations), "");

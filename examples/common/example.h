@@ -1,5 +1,6 @@
 #pragma once
-// What the programs of the gallery share: options, what they verify of themselves, figures. None of it is needed to use the library.
+// What the programs of the gallery share: options, what they verify of themselves, figures. None of it is needed to use
+// the library.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace rp = reprise;
 class Options {
  public:
   Options(std::string name, std::string purpose) : name_(std::move(name)), purpose_(std::move(purpose)) {}
-  Options& integer(const std::string& flag, std::int64_t* value, std::int64_t least, std::int64_t most, const std::string& meaning);
+  Options& integer(const std::string& flag, std::int64_t* value, std::int64_t least, std::int64_t most,
+                   const std::string& meaning);
   Options& number(const std::string& flag, double* value, double least, double most, const std::string& meaning);
   Options& text(const std::string& flag, std::string* value, const std::string& meaning);
   Options& flag(const std::string& flag, bool* value, const std::string& meaning);
@@ -60,7 +62,7 @@ class Times {
   double quantile(double q) const;  ///< the element at that place of the sorted times
   double largest() const { return quantile(1); }
   std::size_t count() const { return all_.size(); }
-  void histogram() const;                   ///< prints how many lie between powers of two of microseconds
+  void histogram() const;  ///< prints how many lie between powers of two of microseconds
 
  private:
   std::vector<double> all_;

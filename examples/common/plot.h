@@ -8,8 +8,10 @@ struct Curve {
   std::string name;
   std::vector<double> x, y;
 };
-/// A picture of curves over a common axis, as an SVG file; y is logarithmic if `log`. Throws std::runtime_error where the file cannot be written.
-void plot(const std::string& file, const std::string& title, const std::string& x_axis, const std::string& y_axis, const std::vector<Curve>&, bool log = false);
+/// A picture of curves over a common axis, as an SVG file; y is logarithmic if `log`. Throws std::runtime_error where
+/// the file cannot be written.
+void plot(const std::string& file, const std::string& title, const std::string& x_axis, const std::string& y_axis,
+          const std::vector<Curve>&, bool log = false);
 
 /// A line on stderr that grows, where stderr is a terminal; elsewhere nothing.
 class Progress {

@@ -1,6 +1,6 @@
-// A control loop of 1 kHz: a Kalman filter estimates the state of a cart with a pole from two noisy measurements, and model predictive control
-// with a limited force keeps the pole upright. One compiled function does both, writes its state in place, and is sealed before the loop
-// begins: from there on nothing compiles and nothing allocates.
+// A control loop of 1 kHz: a Kalman filter estimates the state of a cart with a pole from two noisy measurements, and
+// model predictive control with a limited force keeps the pole upright. One compiled function does both, writes its
+// state in place, and is sealed before the loop begins: from there on nothing compiles and nothing allocates.
 #include <time.h>
 
 #include <atomic>
@@ -34,11 +34,13 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 namespace {
 
 constexpr double kCart = 1.0, kPole = 0.1, kLength = 0.5, kGravity = 9.81;  // kg, kg, m (to the pole's centre), m / s^2
-constexpr double kPeriod = 1e-3;                                           // s, of the loop
-constexpr double kAhead = 20e-3;                                           // s, of a step of the prediction
-constexpr double kPositionNoise = 1e-3, kAngleNoise = 2e-3;                // m, rad: standard deviations of the measurements
+constexpr double kPeriod = 1e-3;                                            // s, of the loop
+constexpr double kAhead = 20e-3;                                            // s, of a step of the prediction
+// m, rad: standard deviations of the measurements
+constexpr double kPositionNoise = 1e-3, kAngleNoise = 2e-3;
 
-/// Position, speed, angle from upright, angular speed, in float64. What the plant really does; the controller has a linear model of it.
+/// Position, speed, angle from upright, angular speed, in float64. What the plant really does; the controller has a
+/// linear model of it.
 struct Plant {
   double x = 0, v = 0, angle = 0.1, turn = 0;
   void advance(double force, double dt) {
@@ -57,8 +59,11 @@ struct Model {
 Model model(double dt) {
   const double mass = kCart + kPole, l = kLength * (4.0 / 3.0 - kPole / mass);
   const double turning = kGravity / l, moving = -kPole * kLength * turning / mass;
-  const rp::Tensor f = rp::tensor({{0.0, 1.0, 0.0, 0.0}, {0.0, 0.0, moving, 0.0}, {0.0, 0.0, 0.0, 1.0}, {0.0, 0.0, turning, 0.0}}, {.dtype = rp::kFloat64});
-  const rp::Tensor g = rp::tensor({{0.0}, {1 / mass + kPole * kLength / (mass * mass * l)}, {0.0}, {-1 / (mass * l)}}, {.dtype = rp::kFloat64});
+  const rp::Tensor f =
+      rp::tensor({{0.0, 1.0, 0.0, 0.0}, {0.0, 0.0, moving, 0.0}, {0.0, 0.0, 0.0, 1.0}, {0.0, 0.0, turning, 0.0}},
+                 {.dtype = rp::kFloat64});
+  const rp::Tensor g = rp::tensor({{0.0}, {1 / mass + kPole * kLength / (mass * mass * l)}, {0.0}, {-1 / (mass * l)}},
+                                  {.dtype = rp::kFloat64});
   const rp::Tensor one = rp::eye(4, {}, {.dtype = rp::kFloat64});
   return {one + f * dt + f.mm(f) * (dt * dt / 2), (one * dt + f * (dt * dt / 2)).mm(g)};
 }
@@ -68,8 +73,8 @@ struct Controller {
   // the filter, at the loop's period
   rp::Tensor a, b, c, process, noise, one;  // [4, 4], [4, 1], [2, 4], [4, 4], [2, 2], [4, 4]
   // the plan: the cost of forces u from a state x is u' H u / 2 + u' F x
-  rp::Tensor hessian, from_state;      // [N, N], [N, 4]
-  double step = 0, limit = 0;          // 1 / the largest eigenvalue of H; N
+  rp::Tensor hessian, from_state;  // [N, N], [N, 4]
+  double step = 0, limit = 0;      // 1 / the largest eigenvalue of H; N
   int iterations = 0;
   // what it keeps, written in place
   rp::Tensor state, covariance, plan;  // [4, 1], [4, 4], [N, 1]
@@ -89,10 +94,12 @@ Controller controller(std::int64_t horizon, int iterations, double limit) {
   // States of all steps: X = G x + S u.
   std::vector<rp::Tensor> powers{rp::eye(4, {}, f64)};
   for (std::int64_t i = 0; i < horizon; ++i) powers.push_back(ahead.a.mm(powers.back()));
-  rp::Tensor g = rp::zeros({4 * horizon, 4}, f64), s = rp::zeros({4 * horizon, horizon}, f64), cost = rp::zeros({4 * horizon, 4 * horizon}, f64);
+  rp::Tensor g = rp::zeros({4 * horizon, 4}, f64), s = rp::zeros({4 * horizon, horizon}, f64),
+             cost = rp::zeros({4 * horizon, 4 * horizon}, f64);
   for (std::int64_t i = 0; i < horizon; ++i) {
     g.slice(0, 4 * i, 4 * i + 4).copy_(powers[static_cast<std::size_t>(i + 1)]);
-    for (std::int64_t j = 0; j <= i; ++j) s.slice(0, 4 * i, 4 * i + 4).slice(1, j, j + 1).copy_(powers[static_cast<std::size_t>(i - j)].mm(ahead.b));
+    for (std::int64_t j = 0; j <= i; ++j)
+      s.slice(0, 4 * i, 4 * i + 4).slice(1, j, j + 1).copy_(powers[static_cast<std::size_t>(i - j)].mm(ahead.b));
     cost.slice(0, 4 * i, 4 * i + 4).slice(1, 4 * i, 4 * i + 4).copy_(i + 1 < horizon ? q : last);
   }
   Controller k;
@@ -110,8 +117,8 @@ Controller controller(std::int64_t horizon, int iterations, double limit) {
   return k;
 }
 
-/// Plain eager code: one period. `measured` [2, 1]: position and angle; `force` [1, 1]: what was applied in the last period, and what is
-/// to be applied now.
+/// Plain eager code: one period. `measured` [2, 1]: position and angle; `force` [1, 1]: what was applied in the last
+/// period, and what is to be applied now.
 void control(Controller& k, rp::Tensor measured, rp::Tensor force) {
   // Predict, then correct by the measurements.
   rp::Tensor x = k.a.mm(k.state) + k.b * force;
@@ -122,7 +129,8 @@ void control(Controller& k, rp::Tensor measured, rp::Tensor force) {
   rp::Tensor gain = pc.mm(inverse);
   x = x + gain.mm(measured - k.c.mm(x));
   k.state.copy_(x);
-  // Joseph's form: what rounding makes unsymmetric dies away in it, and would grow with the pole's own speed in p - gain c p'.
+  // Joseph's form: what rounding makes unsymmetric dies away in it, and would grow with the pole's own speed in p -
+  // gain c p'.
   rp::Tensor left = k.one - gain.mm(k.c);
   k.covariance.copy_(left.mm(p).mm(left.t()) + gain.mm(k.noise).mm(gain.t()));
   // Projected gradient steps from the last plan. (A step of the plan is longer than a period: it is not shifted.)
@@ -144,7 +152,8 @@ struct Run {
   std::vector<double> forces;
 };
 
-/// `steps` periods. `paced`: each begins when the clock says so, as on a robot; otherwise as soon as the last one is over.
+/// `steps` periods. `paced`: each begins when the clock says so, as on a robot; otherwise as soon as the last one is
+/// over.
 template <class Step>
 Run run(Step&& step, Controller& k, std::int64_t steps, bool paced) {
   Run r;
@@ -180,10 +189,15 @@ int program(int argc, char** argv) {
   std::int64_t steps = 5000, horizon = 30, iterations = 20;
   double limit = 10;
   bool free_running = false;
-  example::Options options("control", "Balances a pole on a cart, 1,000 times a second, with a Kalman filter and model predictive control in one compiled function.");
-  options.integer("--steps", &steps, 100, 100000000, "periods of a millisecond").integer("--horizon", &horizon, 2, 200, "steps of 20 ms that are planned")
-      .integer("--iterations", &iterations, 1, 1000, "of the plan, in each period").number("--force", &limit, 2, 1000, "largest force in N")
-      .flag("--free", &free_running, "do not wait for the clock: for measurements and tests").parse(argc, argv);
+  example::Options options("control",
+                           "Balances a pole on a cart, 1,000 times a second, with a Kalman filter and model predictive "
+                           "control in one compiled function.");
+  options.integer("--steps", &steps, 100, 100000000, "periods of a millisecond")
+      .integer("--horizon", &horizon, 2, 200, "steps of 20 ms that are planned")
+      .integer("--iterations", &iterations, 1, 1000, "of the plan, in each period")
+      .number("--force", &limit, 2, 1000, "largest force in N")
+      .flag("--free", &free_running, "do not wait for the clock: for measurements and tests")
+      .parse(argc, argv);
 
   rp::set_num_threads(1);  // the matrices are small
   Controller k = controller(horizon, static_cast<int>(iterations), limit);
@@ -205,7 +219,8 @@ int program(int argc, char** argv) {
 
   example::Checks checks;
   const std::vector<double> head(r.forces.begin(), r.forces.begin() + static_cast<std::ptrdiff_t>(same.forces.size()));
-  checks.close("forces of the first periods, compiled against eager", rp::tensor_of(head), rp::tensor_of(same.forces), 1e-6);
+  checks.close("forces of the first periods, compiled against eager", rp::tensor_of(head), rp::tensor_of(same.forces),
+               1e-6);
   checks.at_most("largest angle in the second half, in rad", r.worst_angle, 0.05);
   checks.equal("compilations after the loop began", step.stats().compilations - compiled, 0);
   checks.equal("allocations in all periods", r.allocated, 0);

@@ -1,4 +1,5 @@
-// The demo's language model out of a GGUF file: weights stay as they are stored, in blocks of 8 or 4 bits, and products unpack them.
+// The demo's language model out of a GGUF file: weights stay as they are stored, in blocks of 8 or 4 bits, and products
+// unpack them.
 #include <unistd.h>
 
 #include <cmath>
@@ -44,8 +45,10 @@ void write(const std::string& path, const llama::Model& m, rp::gguf::Type type) 
     const llama::Layer& l = m.weights.layers[i];
     const std::string at = "blk." + std::to_string(i) + ".";
     w.tensor(at + "attn_norm.weight", l.attention_norm, type), w.tensor(at + "ffn_norm.weight", l.ffn_norm, type);
-    w.tensor(at + "attn_q.weight", l.wq, type), w.tensor(at + "attn_k.weight", l.wk, type), w.tensor(at + "attn_v.weight", l.wv, type), w.tensor(at + "attn_output.weight", l.wo, type);
-    w.tensor(at + "ffn_gate.weight", l.w1, type), w.tensor(at + "ffn_down.weight", l.w2, type), w.tensor(at + "ffn_up.weight", l.w3, type);
+    w.tensor(at + "attn_q.weight", l.wq, type), w.tensor(at + "attn_k.weight", l.wk, type),
+        w.tensor(at + "attn_v.weight", l.wv, type), w.tensor(at + "attn_output.weight", l.wo, type);
+    w.tensor(at + "ffn_gate.weight", l.w1, type), w.tensor(at + "ffn_down.weight", l.w2, type),
+        w.tensor(at + "ffn_up.weight", l.w3, type);
   }
   w.tensor("output_norm.weight", m.weights.norm, type);
   w.save(path);
@@ -69,7 +72,8 @@ rp::Tensor rope(rp::Tensor x, rp::Tensor cos, rp::Tensor sin) {
 }
 
 /// Logits [t, vocabulary] of tokens [t] at the positions from `pos` on.
-rp::Tensor forward(const llama::Config& c, const Weights& w, const Positions& p, llama::Cache& cache, rp::Tensor tokens, rp::Int pos, bool causal, rp::Activations activations) {
+rp::Tensor forward(const llama::Config& c, const Weights& w, const Positions& p, llama::Cache& cache, rp::Tensor tokens,
+                   rp::Int pos, bool causal, rp::Activations activations) {
   const rp::Int t = tokens.size(0), past = pos + t;
   rp::Tensor x = w.token_embd.rows(tokens);
   const rp::Tensor cos = p.cos.slice(0, pos, past), sin = p.sin.slice(0, pos, past);
@@ -82,7 +86,8 @@ rp::Tensor forward(const llama::Config& c, const Weights& w, const Positions& p,
     k.slice(1, pos, past).copy_(rope(heads(linear(h, l.attn_k), c.n_kv_heads), cos, sin));
     v.slice(1, pos, past).copy_(heads(linear(h, l.attn_v), c.n_kv_heads));
     const rp::Tensor q = rope(heads(linear(h, l.attn_q), c.n_heads), cos, sin);
-    const rp::Tensor y = rp::scaled_dot_product_attention(q, k.slice(1, 0, past), v.slice(1, 0, past), {}, 0.0, causal, std::nullopt, true);
+    const rp::Tensor y = rp::scaled_dot_product_attention(q, k.slice(1, 0, past), v.slice(1, 0, past), {}, 0.0, causal,
+                                                          std::nullopt, true);
     x = x + linear(y.transpose(0, 1).reshape({t, c.n_heads * c.head_dim}), l.attn_output);
     const rp::Tensor g = rp::rms_norm(x, l.ffn_norm, c.norm_eps);
     x = x + linear(rp::silu(linear(g, l.ffn_gate)) * linear(g, l.ffn_up), l.ffn_down);
@@ -103,7 +108,8 @@ Weights unpacked(const Weights& w) {
 std::int64_t stored(const Weights& w) {
   std::int64_t n = w.token_embd.bytes();
   for (const Layer& l : w.blk)
-    for (const Blocks* b : {&l.attn_q, &l.attn_k, &l.attn_v, &l.attn_output, &l.ffn_gate, &l.ffn_down, &l.ffn_up}) n += b->bytes();
+    for (const Blocks* b : {&l.attn_q, &l.attn_k, &l.attn_v, &l.attn_output, &l.ffn_gate, &l.ffn_down, &l.ffn_up})
+      n += b->bytes();
   return n;
 }
 
@@ -116,14 +122,17 @@ double bits_per_byte(const rp::Tensor& logits, const rp::Tensor& text) {
 int run(int argc, char** argv) {
   std::int64_t tokens = 120, prompt_bytes = 96;
   bool bytes = false;
-  example::Options("gguf_llama", "Runs the demo's language model out of GGUF files of 8 and 4 bits, and compares it with the same weights unpacked, and with those it was made of.")
+  example::Options("gguf_llama",
+                   "Runs the demo's language model out of GGUF files of 8 and 4 bits, and compares it with the same "
+                   "weights unpacked, and with those it was made of.")
       .integer("--tokens", &tokens, 1, 300, "bytes to write with each")
       .integer("--prompt", &prompt_bytes, 8, 128, "bytes of text that are read before")
       .flag("--int8-inputs", &bytes, "write with inputs of products that are rounded to 8 bits where that is faster")
       .parse(argc, argv);
   const rp::Activations activations = bytes ? rp::Activations::Int8 : rp::Activations::Float32;
   std::string text =
-      "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a wife. However little known the feelings";
+      "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a "
+      "wife. However little known the feelings";
   text.resize(static_cast<std::size_t>(prompt_bytes));
   const llama::Model original = llama::load(REPRISE_LLAMA_MODEL);
   const llama::Config& c = original.config;
@@ -132,7 +141,8 @@ int run(int argc, char** argv) {
   example::Checks checks;
 
   Weights as_it_was;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("reprise_gguf_llama_" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("reprise_gguf_llama_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   struct Cleaner {
     std::filesystem::path path;
@@ -147,14 +157,19 @@ int run(int argc, char** argv) {
     auto step = rp::compile(forward, {.name = "llama " + name});
     llama::Cache cache = llama::new_cache(c, rp::kFloat32), other = llama::new_cache(c, rp::kFloat32);
     rp::Tensor logits = step(c, w, positions, cache, prompt, 0, true, rp::Activations::Float32);
-    if (type != rp::gguf::Type::F32) checks.close(name + ", as unpacked weights have it", logits, forward(c, plain, positions, other, prompt, 0, true, rp::Activations::Float32), 1e-4);
+    if (type != rp::gguf::Type::F32)
+      checks.close(name + ", as unpacked weights have it", logits,
+                   forward(c, plain, positions, other, prompt, 0, true, rp::Activations::Float32), 1e-4);
     const double bits = bits_per_byte(logits, prompt);
     if (type == rp::gguf::Type::F32) bits_before = bits;
-    else checks.at_most(name + ", bits a byte beyond float32", bits - bits_before, type == rp::gguf::Type::Q8_0 ? 0.02 : 0.5);
+    else
+      checks.at_most(name + ", bits a byte beyond float32", bits - bits_before,
+                     type == rp::gguf::Type::Q8_0 ? 0.02 : 0.5);
     example::Times reading[2];
     auto read = [&](rp::Activations with) { return step(c, w, positions, other, prompt, 0, true, with); };
     if (type != rp::gguf::Type::F32) {
-      checks.at_most(name + ", bits a byte beyond that with inputs of 8 bits", bits_per_byte(read(rp::Activations::Int8), prompt) - bits, 0.02);
+      checks.at_most(name + ", bits a byte beyond that with inputs of 8 bits",
+                     bits_per_byte(read(rp::Activations::Int8), prompt) - bits, 0.02);
       for (int i = 0; i < 20; ++i)
         for (const bool round : {false, true}) {
           const double begin = example::now();
@@ -167,7 +182,8 @@ int run(int argc, char** argv) {
     for (std::int64_t i = 0; i < tokens; ++i) {
       const std::int64_t next = logits.select(0, -1).argmax().item<std::int64_t>();
       written += static_cast<char>(next);
-      if (i + 1 < tokens) logits = step(c, w, positions, cache, rp::tensor({next}), prompt_bytes + i, false, activations);
+      if (i + 1 < tokens)
+        logits = step(c, w, positions, cache, rp::tensor({next}), prompt_bytes + i, false, activations);
     }
     const double seconds = example::now() - begin;
     std::printf("\n%s: %s\n", name.c_str(), file.texts("tokenizer.ggml.tokens").size() == 256 ? written.c_str() : "");
@@ -175,7 +191,8 @@ int run(int argc, char** argv) {
     example::row("bits per byte of the prompt", bits, "", 3);
     if (type != rp::gguf::Type::F32) {
       example::row("prompt read", static_cast<double>(prompt_bytes) / reading[0].median(), "tokens/s");
-      example::row("prompt read, inputs of 8 bits", static_cast<double>(prompt_bytes) / reading[1].median(), "tokens/s");
+      example::row("prompt read, inputs of 8 bits", static_cast<double>(prompt_bytes) / reading[1].median(),
+                   "tokens/s");
     }
     example::row("decoded", static_cast<double>(tokens) / seconds, "tokens/s");
     checks.equal(name + ", eager calls", static_cast<std::int64_t>(step.stats().eager_fallbacks), 0);

@@ -42,7 +42,9 @@ void q4_0(std::string& to, const float* x) {
 
 }  // namespace
 
-void Writer::key(const std::string& name, std::uint32_t type) { append_text(values_, name), append(values_, type), ++n_values_; }
+void Writer::key(const std::string& name, std::uint32_t type) {
+  append_text(values_, name), append(values_, type), ++n_values_;
+}
 void Writer::text(const std::string& name, const std::string& value) { key(name, 8), append_text(values_, value); }
 void Writer::integer(const std::string& name, std::uint32_t value) { key(name, 4), append(values_, value); }
 void Writer::number(const std::string& name, float value) { key(name, 6), append(values_, value); }
@@ -57,13 +59,15 @@ void Writer::tensor(const std::string& name, const rp::Tensor& values, rp::gguf:
   const rp::Ints sizes = values.sizes();
   if (sizes.size() != 2 || sizes.back().value() % kBlock != 0) type = rp::gguf::Type::F32;
   append_text(infos_, name), append<std::uint32_t>(infos_, static_cast<std::uint32_t>(sizes.size()));
-  for (std::size_t d = sizes.size(); d-- > 0;) append<std::uint64_t>(infos_, static_cast<std::uint64_t>(sizes[d].value()));
+  for (std::size_t d = sizes.size(); d-- > 0;)
+    append<std::uint64_t>(infos_, static_cast<std::uint64_t>(sizes[d].value()));
   append(infos_, static_cast<std::uint32_t>(type)), append<std::uint64_t>(infos_, data_.size());
   ++n_tensors_;
   if (type == rp::gguf::Type::F32)
     for (const float v : all) append(data_, v);
   else
-    for (std::size_t i = 0; i < all.size(); i += kBlock) (type == rp::gguf::Type::Q8_0 ? q8_0 : q4_0)(data_, all.data() + i);
+    for (std::size_t i = 0; i < all.size(); i += kBlock)
+      (type == rp::gguf::Type::Q8_0 ? q8_0 : q4_0)(data_, all.data() + i);
 }
 
 void Writer::save(const std::string& path) const {

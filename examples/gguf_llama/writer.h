@@ -9,7 +9,8 @@ namespace gguf_llama {
 
 namespace rp = reprise;
 
-/// Makes a GGUF file: what of the format this example needs. (Models come with such files; nobody has to write one to use one.)
+/// Makes a GGUF file: what of the format this example needs. (Models come with such files; nobody has to write one to
+/// use one.)
 class Writer {
  public:
   void text(const std::string& key, const std::string& value);

@@ -26,9 +26,7 @@ rp::Tensor token_tensor(const std::string& text, std::size_t first, std::size_t 
 float kth_largest(const float* x, int n, int k) {
   std::uint32_t key = 0;
   constexpr std::uint32_t kLowest = 0x007fffff;  // -inf; what lies below and far above are NaNs
-  auto value = [](std::uint32_t of) {
-    return std::bit_cast<float>(of & 0x80000000u ? of ^ 0x80000000u : ~of);
-  };
+  auto value = [](std::uint32_t of) { return std::bit_cast<float>(of & 0x80000000u ? of ^ 0x80000000u : ~of); };
   for (std::uint32_t bit = 0x80000000u; bit != 0; bit >>= 1) {
     const std::uint32_t trial = key | bit;
     const float least = value(trial);
@@ -48,7 +46,8 @@ int Sampler::operator()(const float* logits, int n) {
   for (int i = 0; i < n; ++i) unusable += !(logits[i] < INFINITY);
   if (unusable > 0 || n < 1 || *std::max_element(logits, logits + n) == -INFINITY)
     throw rp::Error(rp::ErrorCode::InvalidArgument, "sample",
-                    std::to_string(unusable > 0 ? unusable : n) + " of " + std::to_string(n) + " logits are NaN or infinite: the weights are not those of a trained model");
+                    std::to_string(unusable > 0 ? unusable : n) + " of " + std::to_string(n) +
+                        " logits are NaN or infinite: the weights are not those of a trained model");
   if (options_.temperature <= 0) return static_cast<int>(std::max_element(logits, logits + n) - logits);
   // The k likeliest, in order of their number.
   int k = options_.top_k > 0 ? std::min(options_.top_k, n) : n;
@@ -71,18 +70,20 @@ int Sampler::operator()(const float* logits, int n) {
   return kept_.back();
 }
 
-Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions options,
-                   const std::function<void(char)>& emit) {
+Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens,
+                   SamplingOptions options, const std::function<void(char)>& emit) {
   const std::size_t context = static_cast<std::size_t>(model.config.context);
   if (prompt.empty()) throw rp::Error(rp::ErrorCode::InvalidArgument, "generate", "the prompt is empty");
   if (prompt.size() > context)
-    throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
-                    "the prompt has " + std::to_string(prompt.size()) + " bytes, the cache holds " + std::to_string(context));
+    throw rp::Error(
+        rp::ErrorCode::InvalidArgument, "generate",
+        "the prompt has " + std::to_string(prompt.size()) + " bytes, the cache holds " + std::to_string(context));
 
   for (unsigned char c : prompt)
     if (c >= model.config.vocab_size)
       throw rp::Error(rp::ErrorCode::InvalidArgument, "generate",
-                      "the prompt has the byte " + std::to_string(c) + ", the model knows " + std::to_string(model.config.vocab_size) + " of them");
+                      "the prompt has the byte " + std::to_string(c) + ", the model knows " +
+                          std::to_string(model.config.vocab_size) + " of them");
 
   const rp::Device device = model.weights.embedding.device();
   Sampler sample(options);
@@ -124,7 +125,8 @@ Generated generate(const Model& model, const Step& step, const std::string& prom
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-static std::uint64_t sum_words(const std::uint64_t* p, std::int64_t n) {
+static std::uint64_t
+sum_words(const std::uint64_t* p, std::int64_t n) {
   std::uint64_t lanes[32] = {};
   std::int64_t i = 0;
   for (; i + 32 <= n; i += 32)

@@ -35,20 +35,20 @@ using Step = std::function<rp::Tensor(Cache&, rp::Tensor tokens, rp::Int pos, bo
 struct Generated {
   std::string text;
   std::int64_t tokens = 0;
-  double prefill_seconds = 0;      ///< of the prompt
-  double decode_seconds = 0;       ///< of the tokens that `timed_tokens` counts
-  std::int64_t timed_tokens = 0;   ///< all but the first decoded one, which may compile
+  double prefill_seconds = 0;     ///< of the prompt
+  double decode_seconds = 0;      ///< of the tokens that `timed_tokens` counts
+  std::int64_t timed_tokens = 0;  ///< all but the first decoded one, which may compile
 };
 
 /// Writes `tokens` bytes after `prompt`, giving each to `emit` as it comes. When the cache is full, the newest half of
 /// the text is read again at the start of the cache and writing goes on.
-/// Throws rp::Error(InvalidArgument) for an empty prompt, one longer than the cache or with bytes that the model does not know, and for
-/// logits that are no numbers.
-Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens, SamplingOptions,
-                   const std::function<void(char)>& emit);
+/// Throws rp::Error(InvalidArgument) for an empty prompt, one longer than the cache or with bytes that the model does
+/// not know, and for logits that are no numbers.
+Generated generate(const Model& model, const Step& step, const std::string& prompt, std::int64_t tokens,
+                   SamplingOptions, const std::function<void(char)>& emit);
 
-/// Bytes per second that one thread (or the device) reads from a buffer of this size, in a loop that only adds them up: the median of
-/// 51 passes, as token rates are means over many steps; the buffer is touched before.
+/// Bytes per second that one thread (or the device) reads from a buffer of this size, in a loop that only adds them up:
+/// the median of 51 passes, as token rates are means over many steps; the buffer is touched before.
 double read_bandwidth(std::int64_t bytes, rp::Device device = rp::Device::cpu());
 
 }  // namespace llama

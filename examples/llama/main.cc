@@ -83,8 +83,10 @@ Options parse(int argc, char** argv) {
     else if (a == "--model") o.model = value();
     else if (a == "--eager") o.eager = true;
     else if (a == "--json") o.json = true;
-    else if (a == "--help") { std::fputs(kHelp, stdout); std::exit(0); }
-    else usage_error("unknown option '" + a + "'");
+    else if (a == "--help") {
+      std::fputs(kHelp, stdout);
+      std::exit(0);
+    } else usage_error("unknown option '" + a + "'");
   }
   return o;
 }
@@ -117,7 +119,9 @@ int run(const Options& o) {
   llama::Model model = llama::load(o.model, device);
 
   // A position is decoded once: old recordings are not worth keeping.
-  auto step = rp::compile(llama::forward, {.name = "llama", .recordings_max = 16, .arguments = {"config", "weights", "cache", "tokens", "pos", "causal"}});
+  auto step = rp::compile(
+      llama::forward,
+      {.name = "llama", .recordings_max = 16, .arguments = {"config", "weights", "cache", "tokens", "pos", "causal"}});
   llama::Step eager = [&](llama::Cache& cache, rp::Tensor tokens, rp::Int pos, bool causal) {
     return llama::forward(model.config, model.weights, cache, tokens, pos, causal);
   };
@@ -138,9 +142,12 @@ int run(const Options& o) {
     std::fflush(stdout);
   };
   llama::Generated g = llama::generate(model, o.eager ? eager : compiled, o.prompt, o.tokens, o.sampling, emit);
-  auto rate = [](const llama::Generated& r) { return r.timed_tokens ? static_cast<double>(r.timed_tokens) / r.decode_seconds : 0.0; };
+  auto rate = [](const llama::Generated& r) {
+    return r.timed_tokens ? static_cast<double>(r.timed_tokens) / r.decode_seconds : 0.0;
+  };
 
-  // The same job without compiling, for the table: as many tokens, but no more than a moment's worth (which a simulated device has in each).(which a simulated device has in each).(which a simulated device has in each).
+  // The same job without compiling, for the table: as many tokens, but no more than a moment's worth (which a simulated
+  // device has in each).(which a simulated device has in each).(which a simulated device has in each).
   double eager_rate = rate(g);
   if (!o.eager) {
     std::int64_t n = std::clamp<std::int64_t>(o.tokens, device == rp::Device::cpu() ? 32 : 1, 128);
@@ -151,18 +158,22 @@ int run(const Options& o) {
   rp::Stats s = step.stats();
 
   if (o.json) {
-    std::printf("{\"text\": %s, \"prompt_tokens\": %zu, \"tokens\": %lld, \"tokens_per_second\": %.1f, \"eager_tokens_per_second\": %.1f, "
-                "\"compilations\": %lld, \"recordings\": %lld, \"pool_bytes\": %lld, \"copied_bytes\": %lld, \"dispatch_ns\": %.1f, "
-                "\"bandwidth_fraction\": %.3f}\n",
-                json_string(g.text).c_str(), o.prompt.size(), static_cast<long long>(g.tokens), rate(g), eager_rate,
-                static_cast<long long>(s.compilations), static_cast<long long>(s.recordings), static_cast<long long>(s.pool_bytes),
-                static_cast<long long>(s.copied_bytes), s.dispatch_ns, fraction);
+    std::printf(
+        "{\"text\": %s, \"prompt_tokens\": %zu, \"tokens\": %lld, \"tokens_per_second\": %.1f, "
+        "\"eager_tokens_per_second\": %.1f, "
+        "\"compilations\": %lld, \"recordings\": %lld, \"pool_bytes\": %lld, \"copied_bytes\": %lld, \"dispatch_ns\": "
+        "%.1f, "
+        "\"bandwidth_fraction\": %.3f}\n",
+        json_string(g.text).c_str(), o.prompt.size(), static_cast<long long>(g.tokens), rate(g), eager_rate,
+        static_cast<long long>(s.compilations), static_cast<long long>(s.recordings),
+        static_cast<long long>(s.pool_bytes), static_cast<long long>(s.copied_bytes), s.dispatch_ns, fraction);
     return 0;
   }
   std::printf("\n\n");
   if (!o.eager) std::printf("%-28s %12.0f tokens/s\n", "compiled", rate(g));
   std::printf("%-28s %12.0f tokens/s\n", "eager", eager_rate);
-  std::printf("%-28s %12.2f ms for %zu tokens\n", "prompt (with compilation)", g.prefill_seconds * 1e3, o.prompt.size());
+  std::printf("%-28s %12.2f ms for %zu tokens\n", "prompt (with compilation)", g.prefill_seconds * 1e3,
+              o.prompt.size());
   if (!o.eager) {
     std::printf("%-28s %12lld\n", "compilations", static_cast<long long>(s.compilations));
     std::printf("%-28s %12lld\n", "recordings", static_cast<long long>(s.recordings));

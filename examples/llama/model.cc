@@ -21,7 +21,8 @@ std::int64_t integer(const rp::SafeTensors& file, const std::string& path, const
   long long v = std::strtoll(it->second.c_str(), &end, 10);
   // Products of two of them fit 64 bits.
   if (end == it->second.c_str() || *end != 0 || v <= 0 || v > INT32_MAX)
-    bad_file(path, "the metadata '" + key + "' is '" + it->second.substr(0, 40) + "', expected an integer from 1 to " + std::to_string(INT32_MAX));
+    bad_file(path, "the metadata '" + key + "' is '" + it->second.substr(0, 40) + "', expected an integer from 1 to " +
+                       std::to_string(INT32_MAX));
   return v;
 }
 
@@ -53,7 +54,8 @@ Model load(const std::string& path, rp::Device device) {
   c.rope_base = number(file, path, "rope_base");
   if (c.n_heads % c.n_kv_heads != 0) bad_file(path, "n_heads is not a multiple of n_kv_heads");
   if (c.head_dim % 2 != 0) bad_file(path, "head_dim is odd: positions rotate halves");
-  if (c.vocab_size > 256) bad_file(path, "vocab_size is " + std::to_string(c.vocab_size) + "; a byte-level model has at most 256");
+  if (c.vocab_size > 256)
+    bad_file(path, "vocab_size is " + std::to_string(c.vocab_size) + "; a byte-level model has at most 256");
 
   auto take = [&](const std::string& name, std::vector<std::int64_t> want) {
     rp::Tensor t = file.at(name);
@@ -63,7 +65,8 @@ Model load(const std::string& path, rp::Device device) {
     if (!rp::is_floating(t.dtype())) bad_file(path, "'" + name + "' does not hold floating-point numbers");
     m.weight_bytes += t.numel().value() * rp::item_size(t.dtype());
     t = t.to(device);
-    for (int d = 0; d < t.dim(); ++d) rp::mark_static(t, d);  // a model's sizes never change, and code for these is better
+    // a model's sizes never change, and code for these is better
+    for (int d = 0; d < t.dim(); ++d) rp::mark_static(t, d);
     return t;
   };
   std::int64_t q = c.n_heads * c.head_dim, kv = c.n_kv_heads * c.head_dim;
@@ -72,7 +75,8 @@ Model load(const std::string& path, rp::Device device) {
   for (std::int64_t i = 0; i < c.n_layers; ++i) {
     std::string p = "layers." + std::to_string(i) + ".";
     m.weights.layers.push_back({take(p + "attention_norm.weight", {c.dim}), take(p + "attention.wq.weight", {q, c.dim}),
-                                take(p + "attention.wk.weight", {kv, c.dim}), take(p + "attention.wv.weight", {kv, c.dim}),
+                                take(p + "attention.wk.weight", {kv, c.dim}),
+                                take(p + "attention.wv.weight", {kv, c.dim}),
                                 take(p + "attention.wo.weight", {c.dim, q}), take(p + "ffn_norm.weight", {c.dim}),
                                 take(p + "feed_forward.w1.weight", {c.hidden_dim, c.dim}),
                                 take(p + "feed_forward.w2.weight", {c.dim, c.hidden_dim}),
@@ -82,8 +86,8 @@ Model load(const std::string& path, rp::Device device) {
   // The weights are as large as the file; the context is a number that anybody can write into it.
   std::int64_t position = kv * c.n_layers * 2 * rp::item_size(m.weights.embedding.dtype()) + c.head_dim * 4;
   if (c.context > kLargestContext / position)
-    bad_file(path, "a context of " + std::to_string(c.context) + " positions takes " + std::to_string(position) + " bytes for each; at most " +
-                       std::to_string(kLargestContext >> 30) + " GiB are taken");
+    bad_file(path, "a context of " + std::to_string(c.context) + " positions takes " + std::to_string(position) +
+                       " bytes for each; at most " + std::to_string(kLargestContext >> 30) + " GiB are taken");
   const auto [cos, sin] = rotary_angles(c);
   m.weights.cos = cos.to(device), m.weights.sin = sin.to(device);
   return m;
@@ -94,7 +98,8 @@ std::pair<rp::Tensor, rp::Tensor> rotary_angles(const Config& c) {
   std::vector<float> cos, sin;
   for (std::int64_t p = 0; p < c.context; ++p)
     for (std::int64_t i = 0; i < half; ++i) {
-      double angle = static_cast<double>(p) * std::pow(c.rope_base, -2.0 * static_cast<double>(i) / static_cast<double>(c.head_dim));
+      double angle = static_cast<double>(p) *
+                     std::pow(c.rope_base, -2.0 * static_cast<double>(i) / static_cast<double>(c.head_dim));
       cos.push_back(static_cast<float>(std::cos(angle)));
       sin.push_back(static_cast<float>(std::sin(angle)));
     }
@@ -119,8 +124,8 @@ rp::Tensor rope(rp::Tensor x, rp::Tensor cos, rp::Tensor sin) {
   return rp::cat({a * cos - b * sin, b * cos + a * sin}, 2).to(x.dtype());
 }
 
-rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k_cache, rp::Tensor v_cache, rp::Tensor cos,
-                     rp::Tensor sin, rp::Int pos, bool causal) {
+rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k_cache, rp::Tensor v_cache,
+                     rp::Tensor cos, rp::Tensor sin, rp::Int pos, bool causal) {
   rp::NameScope part("attention");
   rp::Int t = x.size(0), past = pos + t;
   rp::Tensor h = rp::rms_norm(x, l.attention_norm, c.norm_eps);
@@ -129,8 +134,8 @@ rp::Tensor attention(const Config& c, const Layer& l, rp::Tensor x, rp::Tensor k
   rp::Tensor v = rp::linear(h, l.wv).view({t, c.n_kv_heads, c.head_dim}).transpose(0, 1);
   k_cache.slice(1, pos, past).copy_(rope(k, cos, sin));
   v_cache.slice(1, pos, past).copy_(v);
-  rp::Tensor y = rp::scaled_dot_product_attention(rope(q, cos, sin), k_cache.slice(1, 0, past), v_cache.slice(1, 0, past),
-                                                  {}, 0.0, causal, std::nullopt, true);
+  rp::Tensor y = rp::scaled_dot_product_attention(rope(q, cos, sin), k_cache.slice(1, 0, past),
+                                                  v_cache.slice(1, 0, past), {}, 0.0, causal, std::nullopt, true);
   return x + rp::linear(y.transpose(0, 1).reshape({t, c.n_heads * c.head_dim}), l.wo);
 }
 

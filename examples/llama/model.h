@@ -12,7 +12,8 @@ namespace rp = reprise;
 
 /// What a model file's metadata says. All sizes in elements.
 struct Config {
-  std::int64_t dim = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0, hidden_dim = 0, vocab_size = 0, context = 0;
+  std::int64_t dim = 0, n_layers = 0, n_heads = 0, n_kv_heads = 0, head_dim = 0, hidden_dim = 0, vocab_size = 0,
+               context = 0;
   double norm_eps = 1e-5, rope_base = 10000;
 };
 
@@ -22,10 +23,10 @@ struct Layer {
 };
 
 struct Weights {
-  rp::Tensor embedding;                       // [vocab, dim], also the output head
+  rp::Tensor embedding;  // [vocab, dim], also the output head
   std::vector<Layer> layers;
-  rp::Tensor norm;                            // [dim]
-  rp::Tensor cos, sin;                        // [context, hd/2], float32: the rotary angles of every position
+  rp::Tensor norm;      // [dim]
+  rp::Tensor cos, sin;  // [context, hd/2], float32: the rotary angles of every position
 };
 
 /// Keys and values of the positions seen so far, written in place: [n_kv_heads, context, head_dim] a layer.
@@ -33,18 +34,20 @@ struct Cache {
   std::vector<rp::Tensor> k, v;
 };
 
-/// f of every weight that a model's file holds: the embedding, the last norm, and of each layer its norms, then its matrices.
+/// f of every weight that a model's file holds: the embedding, the last norm, and of each layer its norms, then its
+/// matrices.
 template <class W, class F>
 void each_weight(W& w, F&& f) {
   f(w.embedding), f(w.norm);
-  for (auto& l : w.layers) f(l.attention_norm), f(l.ffn_norm), f(l.wq), f(l.wk), f(l.wv), f(l.wo), f(l.w1), f(l.w2), f(l.w3);
+  for (auto& l : w.layers)
+    f(l.attention_norm), f(l.ffn_norm), f(l.wq), f(l.wk), f(l.wv), f(l.wo), f(l.w1), f(l.w2), f(l.w3);
 }
 inline constexpr std::size_t kWeightsOfALayer = 9;
 
 struct Model {
   Config config;
   Weights weights;
-  std::int64_t weight_bytes = 0;              // what one decoded token has to read
+  std::int64_t weight_bytes = 0;  // what one decoded token has to read
 };
 
 /// Reads a safetensors file onto a device. Throws rp::Error(FileFormat) naming what is missing or has the wrong shape.

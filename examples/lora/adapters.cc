@@ -35,10 +35,12 @@ rp::Tensor rope(const rp::Tensor& x, const rp::Tensor& cos, const rp::Tensor& si
 Adapters new_adapters(const llama::Weights& w, std::int64_t rank) {
   auto of = [&](const rp::Tensor& weight) {
     const rp::Int in = weight.size(1);
-    return Adapter{(rp::randn({rank, in}) / std::sqrt(static_cast<double>(in.value()))).to(weight.device()), rp::zeros({weight.size(0), rank}).to(weight.device())};
+    return Adapter{(rp::randn({rank, in}) / std::sqrt(static_cast<double>(in.value()))).to(weight.device()),
+                   rp::zeros({weight.size(0), rank}).to(weight.device())};
   };
   Adapters a;
-  for (const llama::Layer& l : w.layers) a.layers.push_back({of(l.wq), of(l.wk), of(l.wv), of(l.wo), of(l.w1), of(l.w2), of(l.w3)});
+  for (const llama::Layer& l : w.layers)
+    a.layers.push_back({of(l.wq), of(l.wk), of(l.wv), of(l.wo), of(l.w1), of(l.w2), of(l.w3)});
   return a;
 }
 
@@ -49,19 +51,26 @@ std::vector<rp::Tensor> parameters(const Adapters& a) {
 }
 std::map<std::string, rp::Tensor> named(const Adapters& a) {
   std::map<std::string, rp::Tensor> all;
-  each_of_all(a, [&](const std::string& name, const Adapter& one) { all.emplace(name + ".down", one.down), all.emplace(name + ".up", one.up); });
+  each_of_all(a, [&](const std::string& name, const Adapter& one) {
+    all.emplace(name + ".down", one.down), all.emplace(name + ".up", one.up);
+  });
   return all;
 }
 Adapters leaves(const Adapters& a) {
   Adapters made = a;
-  each_of_all(made, [](const std::string&, Adapter& one) { one = {one.down.detach().requires_grad_(), one.up.detach().requires_grad_()}; });
+  each_of_all(made, [](const std::string&, Adapter& one) {
+    one = {one.down.detach().requires_grad_(), one.up.detach().requires_grad_()};
+  });
   return made;
 }
 
-rp::Tensor forward(const llama::Config& c, const llama::Weights& w, const Adapters& adapters, double scale, const rp::Tensor& tokens) {
+rp::Tensor forward(const llama::Config& c, const llama::Weights& w, const Adapters& adapters, double scale,
+                   const rp::Tensor& tokens) {
   const rp::Int n = tokens.size(0), t = tokens.size(1);
   const rp::Tensor cos = w.cos.slice(0, 0, t), sin = w.sin.slice(0, 0, t);
-  auto heads = [&](const rp::Tensor& x, std::int64_t count) { return x.view({n, t, count, c.head_dim}).transpose(1, 2); };
+  auto heads = [&](const rp::Tensor& x, std::int64_t count) {
+    return x.view({n, t, count, c.head_dim}).transpose(1, 2);
+  };
   rp::Tensor x = rp::embedding(w.embedding, tokens);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     rp::NameScope layer("layers", static_cast<std::int64_t>(i));
@@ -75,13 +84,15 @@ rp::Tensor forward(const llama::Config& c, const llama::Weights& w, const Adapte
     const rp::Tensor y = rp::scaled_dot_product_attention(q, k, v, {}, 0.0, true, std::nullopt, true);
     x = x + project(y.transpose(1, 2).reshape({n, t, c.n_heads * c.head_dim}), l.wo, at(&LayerAdapters::wo), scale);
     h = rp::rms_norm(x, l.ffn_norm, c.norm_eps);
-    const rp::Tensor gated = rp::silu(project(h, l.w1, at(&LayerAdapters::w1), scale)) * project(h, l.w3, at(&LayerAdapters::w3), scale);
+    const rp::Tensor gated =
+        rp::silu(project(h, l.w1, at(&LayerAdapters::w1), scale)) * project(h, l.w3, at(&LayerAdapters::w3), scale);
     x = x + project(gated, l.w2, at(&LayerAdapters::w2), scale);
   }
   return rp::linear(rp::rms_norm(x, w.norm, c.norm_eps), w.embedding);
 }
 
-rp::Tensor loss(const llama::Config& c, const llama::Weights& w, const Adapters& adapters, double scale, const rp::Tensor& pieces) {
+rp::Tensor loss(const llama::Config& c, const llama::Weights& w, const Adapters& adapters, double scale,
+                const rp::Tensor& pieces) {
   const rp::Int t = pieces.size(1) - 1;
   const rp::Tensor logits = forward(c, w, adapters, scale, pieces.slice(1, 0, t));
   return rp::cross_entropy(logits.reshape({-1, c.vocab_size}), pieces.slice(1, 1, t + 1).reshape({-1}));
@@ -93,7 +104,8 @@ llama::Weights merged(const llama::Weights& w, const Adapters& a, double scale) 
     llama::Layer& l = made.layers[i];
     auto add = [&](rp::Tensor& weight, const Adapter& one) { weight = weight + rp::mm(one.up, one.down) * scale; };
     const LayerAdapters& of = a.layers[i];
-    add(l.wq, of.wq), add(l.wk, of.wk), add(l.wv, of.wv), add(l.wo, of.wo), add(l.w1, of.w1), add(l.w2, of.w2), add(l.w3, of.w3);
+    add(l.wq, of.wq), add(l.wk, of.wk), add(l.wv, of.wv), add(l.wo, of.wo), add(l.w1, of.w1), add(l.w2, of.w2),
+        add(l.w3, of.w3);
   }
   return made;
 }

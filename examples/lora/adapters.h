@@ -9,9 +9,10 @@ namespace lora {
 
 namespace rp = reprise;
 
-/// What is added to one weight W [out, in]: scale * up * down. E. Hu et al., LoRA: low-rank adaptation of large language models (2021).
+/// What is added to one weight W [out, in]: scale * up * down. E. Hu et al., LoRA: low-rank adaptation of large
+/// language models (2021).
 struct Adapter {
-  rp::Tensor down, up;                       // [rank, in], [out, rank]; up is 0 at the beginning
+  rp::Tensor down, up;  // [rank, in], [out, rank]; up is 0 at the beginning
 };
 struct LayerAdapters {
   Adapter wq, wk, wv, wo, w1, w2, w3;
@@ -27,8 +28,10 @@ std::map<std::string, rp::Tensor> named(const Adapters&);
 /// The same tensors as leaves that want gradients.
 Adapters leaves(const Adapters&);
 
-/// Logits [n, t, vocab] of sequences [n, t] (int64) from position 0, with what the adapters add (none where there are no layers).
-rp::Tensor forward(const llama::Config&, const llama::Weights&, const Adapters&, double scale, const rp::Tensor& tokens);
+/// Logits [n, t, vocab] of sequences [n, t] (int64) from position 0, with what the adapters add (none where there are
+/// no layers).
+rp::Tensor forward(const llama::Config&, const llama::Weights&, const Adapters&, double scale,
+                   const rp::Tensor& tokens);
 
 /// Cross entropy of what follows in each piece [n, t + 1] (int64).
 rp::Tensor loss(const llama::Config&, const llama::Weights&, const Adapters&, double scale, const rp::Tensor& pieces);

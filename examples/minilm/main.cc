@@ -18,35 +18,52 @@ namespace nn = reprise::nn;
 namespace {
 
 const char* const kSentences[] = {
-    "A cat sits on the mat.", "The cat is sitting on a rug!", "Interest rates rose again in March; markets fell.", "Die Z\xC3\xA4hlung k\xC3\xB6nnte fehlschlagen.", "x", "",
-    "na\xC3\xAFve caf\xC3\xA9s in \xE5\x8C\x97\xE4\xBA\xAC serve r\xC3\xA9sum\xC3\xA9s, they say: unbelievable, isn't it?",
+    "A cat sits on the mat.",
+    "The cat is sitting on a rug!",
+    "Interest rates rose again in March; markets fell.",
+    "Die Z\xC3\xA4hlung k\xC3\xB6nnte fehlschlagen.",
+    "x",
+    "",
+    "na\xC3\xAFve caf\xC3\xA9s in \xE5\x8C\x97\xE4\xBA\xAC serve r\xC3\xA9sum\xC3\xA9s, they say: unbelievable, isn't "
+    "it?",
 };
 
 /// What the tokenizer makes of a text, with a vocabulary of a few pieces.
 void check_tokenizer(example::Checks& checks) {
-  const minilm::Tokenizer t({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##believ", "##able", "cafe", "!", ",", "\xE5\x8C\x97", "##s", "a"});
+  const minilm::Tokenizer t(
+      {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##believ", "##able", "cafe", "!", ",", "\xE5\x8C\x97", "##s", "a"});
   auto is = [&](const char* text, const std::vector<std::int64_t>& wanted) {
     const std::vector<std::int64_t> got = t.encode(text, 16);
     checks.equal(std::string("pieces of '") + text + "'", got == wanted ? 1 : 0, 1);
   };
   is("", {2, 3});
   is("Unbelievable!", {2, 4, 5, 6, 8, 3});
-  is(" CAF\xC3\x89s,\tcafe\xCC\x81s ", {2, 7, 11, 9, 7, 11, 3});   // one letter, or two
-  is("a\xE5\x8C\x97" "a\xE5\x8C\x98", {2, 12, 10, 12, 1, 3});       // characters stand alone
-  is("unbelievably a", {2, 1, 12, 3});                                // a word whose end is unknown is unknown
-  is("\xC2\xAD" "a\xE2\x80\x8B" "\x01", {2, 12, 3});                 // what nobody sees
-  is("\xFF" "a", {2, 12, 3});
+  is(" CAF\xC3\x89s,\tcafe\xCC\x81s ", {2, 7, 11, 9, 7, 11, 3});  // one letter, or two
+  is("a\xE5\x8C\x97"
+     "a\xE5\x8C\x98",
+     {2, 12, 10, 12, 1, 3});            // characters stand alone
+  is("unbelievably a", {2, 1, 12, 3});  // a word whose end is unknown is unknown
+  is("\xC2\xAD"
+     "a\xE2\x80\x8B"
+     "\x01",
+     {2, 12, 3});  // what nobody sees
+  is("\xFF"
+     "a",
+     {2, 12, 3});
   is("a a a a a a a a a a a a a a a a a a a a", {2, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 12, 3});
 }
 
 /// The same in loops and doubles, of one sentence.
-std::vector<double> by_loops(const minilm::Model& m, const std::vector<std::int64_t>& tokens, std::int64_t heads, double eps) {
+std::vector<double> by_loops(const minilm::Model& m, const std::vector<std::int64_t>& tokens, std::int64_t heads,
+                             double eps) {
   using Matrix = std::vector<std::vector<double>>;
   auto matrix = [](const rp::Tensor& t) {
     const std::vector<double> all = t.to_vector<double>();
     const auto columns = static_cast<std::size_t>(t.size(1).value());
     Matrix rows;
-    for (std::size_t i = 0; i < all.size(); i += columns) rows.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i), all.begin() + static_cast<std::ptrdiff_t>(i + columns));
+    for (std::size_t i = 0; i < all.size(); i += columns)
+      rows.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(i),
+                        all.begin() + static_cast<std::ptrdiff_t>(i + columns));
     return rows;
   };
   auto linear = [&](const nn::Linear& l, const Matrix& x) {
@@ -75,7 +92,9 @@ std::vector<double> by_loops(const minilm::Model& m, const std::vector<std::int6
       for (std::size_t j = 0; j < a[i].size(); ++j) a[i][j] += b[i][j];
     return a;
   };
-  const Matrix words = matrix(m.embeddings.word_embeddings.weight), positions = matrix(m.embeddings.position_embeddings.weight), types = matrix(m.embeddings.token_type_embeddings.weight);
+  const Matrix words = matrix(m.embeddings.word_embeddings.weight),
+               positions = matrix(m.embeddings.position_embeddings.weight),
+               types = matrix(m.embeddings.token_type_embeddings.weight);
   Matrix x;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     x.push_back(words[static_cast<std::size_t>(tokens[i])]);
@@ -84,7 +103,8 @@ std::vector<double> by_loops(const minilm::Model& m, const std::vector<std::int6
   x = norm(m.embeddings.LayerNorm, x);
   const std::size_t n = tokens.size(), dim = x[0].size(), d = dim / static_cast<std::size_t>(heads);
   for (const minilm::Layer& l : m.encoder.layer) {
-    const Matrix q = linear(l.attention.self.query, x), k = linear(l.attention.self.key, x), v = linear(l.attention.self.value, x);
+    const Matrix q = linear(l.attention.self.query, x), k = linear(l.attention.self.key, x),
+                 v = linear(l.attention.self.value, x);
     Matrix y(n, std::vector<double>(dim, 0));
     for (std::size_t h = 0; h < dim; h += d)
       for (std::size_t i = 0; i < n; ++i) {
@@ -123,7 +143,8 @@ Batch batch_of(const std::vector<std::vector<std::int64_t>>& sentences, std::int
   const auto rows = static_cast<std::int64_t>(sentences.size()), columns = static_cast<std::int64_t>(longest);
   Batch b{rp::full({rows, columns}, padding, {.dtype = rp::kInt64}), rp::zeros({rows, columns}, {.dtype = rp::kBool})};
   for (std::size_t i = 0; i < sentences.size(); ++i)
-    for (std::size_t j = 0; j < sentences[i].size(); ++j) b.tokens.data<std::int64_t>()[i * longest + j] = sentences[i][j], b.present.data<bool>()[i * longest + j] = true;
+    for (std::size_t j = 0; j < sentences[i].size(); ++j)
+      b.tokens.data<std::int64_t>()[i * longest + j] = sentences[i][j], b.present.data<bool>()[i * longest + j] = true;
   return b;
 }
 
@@ -151,8 +172,10 @@ std::vector<Line> reference(const std::string& path) {
 int run(int argc, char** argv) {
   std::int64_t calls = 50;
   const char* folder = std::getenv("MINILM");
-  example::Options("minilm", "Sentences to vectors with a WordPiece tokenizer and a small BERT. MINILM=FOLDER names a folder with model.safetensors, vocab.txt and reference.tsv, "
-                             "as scripts/minilm.py makes one; without it weights are random.")
+  example::Options("minilm",
+                   "Sentences to vectors with a WordPiece tokenizer and a small BERT. MINILM=FOLDER names a folder "
+                   "with model.safetensors, vocab.txt and reference.tsv, "
+                   "as scripts/minilm.py makes one; without it weights are random.")
       .integer("--calls", &calls, 1, 100000, "sentences to time")
       .parse(argc, argv);
   example::Checks checks;
@@ -190,12 +213,16 @@ int run(int argc, char** argv) {
   for (const auto& s : sentences) {
     const Batch b = batch_of({s}, padding);
     alone.push_back(step(model, b.tokens, b.present, heads, eps));
-    if (!folder) checks.close("a sentence of " + std::to_string(s.size()) + ", as loops have it", alone.back().view({-1}), rp::tensor_of(by_loops(model, s, heads, eps)).to(rp::kFloat32), 1e-5);
+    if (!folder)
+      checks.close("a sentence of " + std::to_string(s.size()) + ", as loops have it", alone.back().view({-1}),
+                   rp::tensor_of(by_loops(model, s, heads, eps)).to(rp::kFloat32), 1e-5);
   }
   for (std::size_t i = 0; i < lines.size(); ++i)
-    checks.at_most("'" + lines[i].text.substr(0, 30) + "', from the reference", (alone[i].view({-1}) - rp::tensor_of(lines[i].vector)).abs().amax().item<double>(), 1e-5);
+    checks.at_most("'" + lines[i].text.substr(0, 30) + "', from the reference",
+                   (alone[i].view({-1}) - rp::tensor_of(lines[i].vector)).abs().amax().item<double>(), 1e-5);
   const Batch all = batch_of(sentences, padding);
-  checks.close("all of them padded to one length", step(model, all.tokens, all.present, heads, eps), rp::cat(alone, 0), 1e-5);
+  checks.close("all of them padded to one length", step(model, all.tokens, all.present, heads, eps), rp::cat(alone, 0),
+               1e-5);
   checks.close("eagerly", minilm::embed(model, all.tokens, all.present, heads, eps), rp::cat(alone, 0), 1e-5);
 
   example::Times times;

@@ -43,9 +43,11 @@ struct Model {
 };
 
 /// Random weights of these sizes.
-Model random_model(std::int64_t vocabulary, std::int64_t positions, std::int64_t dim, std::int64_t hidden, std::int64_t layers);
+Model random_model(std::int64_t vocabulary, std::int64_t positions, std::int64_t dim, std::int64_t hidden,
+                   std::int64_t layers);
 
-/// Sentence vectors [batch, dim] of length 1: the mean over what a sentence has of its last layer. tokens, present: [batch, longest], int64 and bool.
+/// Sentence vectors [batch, dim] of length 1: the mean over what a sentence has of its last layer. tokens, present:
+/// [batch, longest], int64 and bool.
 rp::Tensor embed(const Model& m, rp::Tensor tokens, rp::Tensor present, std::int64_t heads, double eps);
 
 }  // namespace minilm

@@ -19,18 +19,23 @@ struct Letters {
 
 template <class Table>
 const auto* find(const Table& table, char32_t c) {
-  const auto* after = std::upper_bound(std::begin(table), std::end(table), c, [](char32_t x, const auto& r) { return x < r.first; });
+  const auto* after =
+      std::upper_bound(std::begin(table), std::end(table), c, [](char32_t x, const auto& r) { return x < r.first; });
   return after != std::begin(table) && c <= after[-1].last ? after - 1 : nullptr;
 }
 
-bool is_space(char32_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000; }
+bool is_space(char32_t c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
 bool is_punctuation(char32_t c) {
   if (c < 128) return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
   return find(kPunctuation, c) != nullptr;
 }
 bool is_chinese(char32_t c) {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) ||
-         (c >= 0x2B820 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B820 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
 /// The next character of UTF-8; 0xFFFD for what is none.
@@ -52,8 +57,12 @@ char32_t next(std::string_view text, std::size_t& at) {
 void append(std::string& to, char32_t c) {
   if (c < 0x80) to += static_cast<char>(c);
   else if (c < 0x800) to += static_cast<char>(0xC0 | c >> 6), to += static_cast<char>(0x80 | (c & 63));
-  else if (c < 0x10000) to += static_cast<char>(0xE0 | c >> 12), to += static_cast<char>(0x80 | (c >> 6 & 63)), to += static_cast<char>(0x80 | (c & 63));
-  else to += static_cast<char>(0xF0 | c >> 18), to += static_cast<char>(0x80 | (c >> 12 & 63)), to += static_cast<char>(0x80 | (c >> 6 & 63)), to += static_cast<char>(0x80 | (c & 63));
+  else if (c < 0x10000)
+    to += static_cast<char>(0xE0 | c >> 12), to += static_cast<char>(0x80 | (c >> 6 & 63)),
+        to += static_cast<char>(0x80 | (c & 63));
+  else
+    to += static_cast<char>(0xF0 | c >> 18), to += static_cast<char>(0x80 | (c >> 12 & 63)),
+        to += static_cast<char>(0x80 | (c >> 6 & 63)), to += static_cast<char>(0x80 | (c & 63));
 }
 
 /// Without capitals and accents. Korean syllables become the letters that they are made of.

@@ -7,8 +7,9 @@
 
 namespace minilm {
 
-/// WordPiece as BERT's models without case have it: text is cleaned, lowered and stripped of accents, parted at white space, punctuation and Chinese
-/// characters, and each word cut into the longest pieces that the vocabulary has, those behind the first written "##ing".
+/// WordPiece as BERT's models without case have it: text is cleaned, lowered and stripped of accents, parted at white
+/// space, punctuation and Chinese characters, and each word cut into the longest pieces that the vocabulary has, those
+/// behind the first written "##ing".
 class Tokenizer {
  public:
   /// One piece a line; its number is its place. Throws std::runtime_error naming what is missing.

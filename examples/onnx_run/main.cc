@@ -1,4 +1,5 @@
-// Runs any ONNX file with random inputs: how long a call takes eagerly and compiled, whether both agree, and what was compiled.
+// Runs any ONNX file with random inputs: how long a call takes eagerly and compiled, whether both agree, and what was
+// compiled.
 #include <cstdio>
 #include <map>
 #include <string>
@@ -22,7 +23,8 @@ std::int64_t size_of(const rp::onnx::Dimension& d, const Given& given) {
 
 rp::onnx::Argument argument(const rp::onnx::Port& p, const Given& given, std::int64_t below) {
   if (const auto found = given.find(p.name); p.decides_sizes && found != given.end()) {
-    rp::onnx::Argument a = rp::onnx::Argument::numbers(std::vector<rp::Scalar>(found->second.begin(), found->second.end()));
+    rp::onnx::Argument a =
+        rp::onnx::Argument::numbers(std::vector<rp::Scalar>(found->second.begin(), found->second.end()));
     if (p.sizes && p.sizes->empty()) a.dims.clear();
     return a;
   }
@@ -52,7 +54,8 @@ int program(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const std::size_t equals = word.find('=');
-    const bool is_value = i > 1 && std::string(argv[i - 1]).starts_with("--") && std::string(argv[i - 1]) != "--explain";
+    const bool is_value =
+        i > 1 && std::string(argv[i - 1]).starts_with("--") && std::string(argv[i - 1]) != "--explain";
     if (word.starts_with("--") || is_value) {
       rest.push_back(argv[i]);
     } else if (equals == std::string::npos) {
@@ -66,9 +69,15 @@ int program(int argc, char** argv) {
       }
     }
   }
-  example::Options options("onnx_run", "Runs an ONNX file with random inputs: onnx_run [FILE] [NAME=SIZE ...] [options]. NAME: a dynamic dimension (2 if it is not given), or an input that decides sizes.");
-  options.integer("--times", &times, 1, 1000000, "calls to measure").integer("--threads", &threads, 1, 1024, "threads to use").integer("--seed", &seed, 0, INT32_MAX, "of the inputs")
-      .integer("--below", &below, 1, INT32_MAX, "integer inputs are below it").flag("--explain", &explain, "print what was compiled").parse(static_cast<int>(rest.size()), rest.data());
+  example::Options options("onnx_run",
+                           "Runs an ONNX file with random inputs: onnx_run [FILE] [NAME=SIZE ...] [options]. NAME: a "
+                           "dynamic dimension (2 if it is not given), or an input that decides sizes.");
+  options.integer("--times", &times, 1, 1000000, "calls to measure")
+      .integer("--threads", &threads, 1, 1024, "threads to use")
+      .integer("--seed", &seed, 0, INT32_MAX, "of the inputs")
+      .integer("--below", &below, 1, INT32_MAX, "integer inputs are below it")
+      .flag("--explain", &explain, "print what was compiled")
+      .parse(static_cast<int>(rest.size()), rest.data());
   rp::set_num_threads(static_cast<int>(threads));
   rp::manual_seed(static_cast<std::uint64_t>(seed));
 
@@ -76,7 +85,8 @@ int program(int argc, char** argv) {
   std::vector<rp::onnx::Argument> inputs;
   for (const rp::onnx::Port& p : model.inputs()) {
     inputs.push_back(argument(p, given, below));
-    std::printf("input  %-20s %s %s\n", p.name.c_str(), std::string(rp::dtype_name(p.dtype)).c_str(), inputs.back().tensor ? "" : "(decides sizes)");
+    std::printf("input  %-20s %s %s\n", p.name.c_str(), std::string(rp::dtype_name(p.dtype)).c_str(),
+                inputs.back().tensor ? "" : "(decides sizes)");
   }
   auto compiled = rp::compile(model, {.name = "onnx"});
   const double begin = example::now();
@@ -85,7 +95,8 @@ int program(int argc, char** argv) {
   const std::vector<rp::Tensor> eager = model(inputs);
 
   example::Checks checks;
-  for (std::size_t i = 0; i < first.size(); ++i) checks.close("result '" + model.outputs()[i].name + "', compiled against eager", first[i], eager[i]);
+  for (std::size_t i = 0; i < first.size(); ++i)
+    checks.close("result '" + model.outputs()[i].name + "', compiled against eager", first[i], eager[i]);
   const double slow = median([&] { model(inputs); }, times), fast = median([&] { compiled(inputs); }, times);
   std::printf("\n");
   example::row("eager", slow * 1e6, "us a call", 1);

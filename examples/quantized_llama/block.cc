@@ -15,13 +15,16 @@ Weights weights_of(const llama::Weights& w, Format format) {
   auto vector = [](const rp::Tensor& t) { return t.to(rp::kBFloat16); };
   Weights out{vector(w.embedding), {}, vector(w.norm), Linear::of(w.embedding, format), w.cos, w.sin};
   for (const llama::Layer& l : w.layers)
-    out.layers.push_back({vector(l.attention_norm), Linear::of(l.wq, format), Linear::of(l.wk, format), Linear::of(l.wv, format), Linear::of(l.wo, format),
-                          vector(l.ffn_norm), Linear::of(l.w1, format), Linear::of(l.w2, format), Linear::of(l.w3, format)});
+    out.layers.push_back({vector(l.attention_norm), Linear::of(l.wq, format), Linear::of(l.wk, format),
+                          Linear::of(l.wv, format), Linear::of(l.wo, format), vector(l.ffn_norm),
+                          Linear::of(l.w1, format), Linear::of(l.w2, format), Linear::of(l.w3, format)});
   return out;
 }
 
 llama::Weights random_weights(const llama::Config& c, rp::Device device) {
-  auto matrix = [&](std::int64_t rows, std::int64_t columns) { return (rp::randn({rows, columns}) / std::sqrt(static_cast<double>(columns))).to(device); };
+  auto matrix = [&](std::int64_t rows, std::int64_t columns) {
+    return (rp::randn({rows, columns}) / std::sqrt(static_cast<double>(columns))).to(device);
+  };
   auto ones = [&] { return rp::ones({c.dim}).to(device); };
   llama::Weights w;
   w.embedding = matrix(c.vocab_size, c.dim);
@@ -30,7 +33,8 @@ llama::Weights random_weights(const llama::Config& c, rp::Device device) {
     w.layers.push_back({ones(), matrix(q, c.dim), matrix(kv, c.dim), matrix(kv, c.dim), matrix(c.dim, q), ones(),
                         matrix(c.hidden_dim, c.dim), matrix(c.dim, c.hidden_dim), matrix(c.hidden_dim, c.dim)});
   w.norm = ones();
-  const rp::Tensor turns = rp::pow(c.rope_base, rp::arange(c.head_dim / 2, {.dtype = rp::kFloat32}) * (-2.0 / static_cast<double>(c.head_dim)));
+  const rp::Tensor turns = rp::pow(
+      c.rope_base, rp::arange(c.head_dim / 2, {.dtype = rp::kFloat32}) * (-2.0 / static_cast<double>(c.head_dim)));
   const rp::Tensor angles = rp::outer(rp::arange(c.context, {.dtype = rp::kFloat32}), turns);
   w.cos = angles.cos().to(device), w.sin = angles.sin().to(device);
   return w;
@@ -45,8 +49,8 @@ rp::Tensor rope(rp::Tensor x, rp::Tensor cos, rp::Tensor sin) {
   return rp::cat({a * cos - b * sin, b * cos + a * sin}, 2).to(x.dtype());
 }
 
-rp::Tensor attention(const llama::Config& c, const Layer& l, rp::Tensor h, rp::Tensor k_cache, rp::Tensor v_cache, rp::Tensor cos, rp::Tensor sin,
-                     rp::Int pos, bool causal) {
+rp::Tensor attention(const llama::Config& c, const Layer& l, rp::Tensor h, rp::Tensor k_cache, rp::Tensor v_cache,
+                     rp::Tensor cos, rp::Tensor sin, rp::Int pos, bool causal) {
   rp::NameScope part("attention");
   rp::Int t = h.size(0), past = pos + t;
   rp::Tensor q = l.wq(h).view({t, c.n_heads, c.head_dim}).transpose(0, 1);
@@ -54,7 +58,8 @@ rp::Tensor attention(const llama::Config& c, const Layer& l, rp::Tensor h, rp::T
   rp::Tensor v = l.wv(h).view({t, c.n_kv_heads, c.head_dim}).transpose(0, 1);
   k_cache.slice(1, pos, past).copy_(rope(k, cos, sin));
   v_cache.slice(1, pos, past).copy_(v);
-  rp::Tensor y = rp::scaled_dot_product_attention(rope(q, cos, sin), k_cache.slice(1, 0, past), v_cache.slice(1, 0, past), {}, 0.0, causal, std::nullopt, true);
+  rp::Tensor y = rp::scaled_dot_product_attention(rope(q, cos, sin), k_cache.slice(1, 0, past),
+                                                  v_cache.slice(1, 0, past), {}, 0.0, causal, std::nullopt, true);
   return l.wo(y.transpose(0, 1).reshape({t, c.n_heads * c.head_dim}));
 }
 
@@ -65,14 +70,16 @@ rp::Tensor feed_forward(const Layer& l, rp::Tensor h) {
 
 }  // namespace
 
-rp::Tensor forward(const llama::Config& c, const Weights& w, llama::Cache& cache, rp::Tensor tokens, rp::Int pos, bool causal) {
+rp::Tensor forward(const llama::Config& c, const Weights& w, llama::Cache& cache, rp::Tensor tokens, rp::Int pos,
+                   bool causal) {
   rp::Int t = tokens.size(0);
   rp::Tensor x = rp::embedding(w.embedding, tokens);
   rp::Tensor cos = w.cos.slice(0, pos, pos + t), sin = w.sin.slice(0, pos, pos + t);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
     rp::NameScope layer("layers", static_cast<std::int64_t>(i));
     const Layer& l = w.layers[i];
-    x.add_(attention(c, l, rp::rms_norm(x, l.attention_norm, c.norm_eps), cache.k[i], cache.v[i], cos, sin, pos, causal));
+    x.add_(
+        attention(c, l, rp::rms_norm(x, l.attention_norm, c.norm_eps), cache.k[i], cache.v[i], cos, sin, pos, causal));
     x.add_(feed_forward(l, rp::rms_norm(x, l.ffn_norm, c.norm_eps)));
   }
   return w.head(rp::rms_norm(x.slice(0, t - 1, t), w.norm, c.norm_eps)).view({c.vocab_size}).to(rp::kFloat32);

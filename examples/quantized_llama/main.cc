@@ -1,5 +1,5 @@
-// One model in three formats: the same source runs in bfloat16, int8 and float8, because quantization is a switch inside its Linear. What each
-// costs, and how far it is from the first.
+// One model in three formats: the same source runs in bfloat16, int8 and float8, because quantization is a switch
+// inside its Linear. What each costs, and how far it is from the first.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,7 +34,8 @@ float8: tokens per second, bytes read a token, patterns that matched, and how of
 struct Options {
   std::string prompt = "In the beginning", model = REPRISE_LLAMA_MODEL, device = "cpu";
   std::int64_t tokens = 200, random_dim = 0, random_layers = 0;
-  std::vector<quantized::Format> formats{quantized::Format::BFloat16, quantized::Format::Int8, quantized::Format::Float8};
+  std::vector<quantized::Format> formats{quantized::Format::BFloat16, quantized::Format::Int8,
+                                         quantized::Format::Float8};
   int threads = 1;
   bool fused_norm = false, json = false;
 };
@@ -45,11 +46,14 @@ struct Options {
 }
 
 /// A whole number at the start of `text`, which `rest` then follows.
-std::int64_t integer(const std::string& option, const std::string& text, std::int64_t lo, std::int64_t hi, std::string* rest = nullptr) {
+std::int64_t integer(const std::string& option, const std::string& text, std::int64_t lo, std::int64_t hi,
+                     std::string* rest = nullptr) {
   char* end = nullptr;
   const long long v = std::strtoll(text.c_str(), &end, 10);
   const bool whole = end != text.c_str() && (rest || *end == 0);
-  if (!whole || v < lo || v > hi) usage_error(option + " is '" + text + "', expected a whole number from " + std::to_string(lo) + " to " + std::to_string(hi));
+  if (!whole || v < lo || v > hi)
+    usage_error(option + " is '" + text + "', expected a whole number from " + std::to_string(lo) + " to " +
+                std::to_string(hi));
   if (rest) *rest = end;
   return v;
 }
@@ -89,8 +93,10 @@ Options parse(int argc, char** argv) {
       std::string layers;
       const std::string size = value();
       o.random_dim = integer(a, size, 64, 16384, &layers);
-      if (o.random_dim % 64 != 0) usage_error("--random is '" + size + "': the dimension is a multiple of 64, the size of a head");
-      if (layers.empty() || layers[0] != 'x') usage_error("--random is '" + size + "', expected DIMxLAYERS, such as 2048x4");
+      if (o.random_dim % 64 != 0)
+        usage_error("--random is '" + size + "': the dimension is a multiple of 64, the size of a head");
+      if (layers.empty() || layers[0] != 'x')
+        usage_error("--random is '" + size + "', expected DIMxLAYERS, such as 2048x4");
       o.random_layers = integer(a, layers.substr(1), 1, 200);
     } else if (a.starts_with("--")) usage_error("unknown option '" + a + "'");
     else if (have_prompt) usage_error("one prompt at a time: put it in quotes ('" + a + "' is a second one)");
@@ -101,15 +107,22 @@ Options parse(int argc, char** argv) {
 }
 
 rp::Device device_of(const std::string& name) {
-  if (const std::string why = rp::why_unavailable(name); why != "available") throw rp::Error(rp::ErrorCode::DeviceUnavailable, "quantized_llama", "device '" + name + "': " + why);
+  if (const std::string why = rp::why_unavailable(name); why != "available")
+    throw rp::Error(rp::ErrorCode::DeviceUnavailable, "quantized_llama", "device '" + name + "': " + why);
   return name == "cpu" ? rp::Device::cpu() : rp::Device::cuda(name == "cuda" ? 0 : std::stoi(name.substr(5)));
 }
 
 llama::Model model_of(const Options& o, rp::Device device) {
   if (!o.random_dim) return llama::load(o.model, device);
   llama::Model m;
-  m.config = {.dim = o.random_dim, .n_layers = o.random_layers, .n_heads = o.random_dim / 64, .n_kv_heads = o.random_dim % 256 == 0 ? o.random_dim / 256 : o.random_dim / 64,
-              .head_dim = 64, .hidden_dim = (o.random_dim * 8 / 3 + 63) / 64 * 64, .vocab_size = 256, .context = std::max<std::int64_t>(o.tokens + static_cast<std::int64_t>(o.prompt.size()), 256)};
+  m.config = {.dim = o.random_dim,
+              .n_layers = o.random_layers,
+              .n_heads = o.random_dim / 64,
+              .n_kv_heads = o.random_dim % 256 == 0 ? o.random_dim / 256 : o.random_dim / 64,
+              .head_dim = 64,
+              .hidden_dim = (o.random_dim * 8 / 3 + 63) / 64 * 64,
+              .vocab_size = 256,
+              .context = std::max<std::int64_t>(o.tokens + static_cast<std::int64_t>(o.prompt.size()), 256)};
   m.weights = quantized::random_weights(m.config, device);
   return m;
 }
@@ -129,12 +142,14 @@ double bits(const float* logits, int n, int byte) {
   return (std::log(sum) - static_cast<double>(logits[byte] - most)) / std::log(2.0);
 }
 
-/// Runs the model over the prompt and then byte by byte: over `text`, or what is likeliest where that is empty, which it then holds.
+/// Runs the model over the prompt and then byte by byte: over `text`, or what is likeliest where that is empty, which
+/// it then holds.
 Row run(const Options& o, const llama::Model& model, quantized::Format format, rp::Device device, std::string& text) {
   const llama::Config& c = model.config;
   const quantized::Weights weights = quantized::weights_of(model.weights, format);
   llama::Cache cache = llama::new_cache(c, rp::kBFloat16, device);
-  auto step = rp::compile(quantized::forward, {.name = "forward_" + std::string(quantized::name_of(format)), .recordings_max = 16,
+  auto step = rp::compile(quantized::forward, {.name = "forward_" + std::string(quantized::name_of(format)),
+                                               .recordings_max = 16,
                                                .arguments = {"config", "weights", "cache", "tokens", "pos", "causal"}});
   std::vector<std::int64_t> ids;
   for (unsigned char byte : o.prompt) ids.push_back(byte);
@@ -155,7 +170,9 @@ Row run(const Options& o, const llama::Model& model, quantized::Format format, r
     all_bits += bits(l, n, next);
     if (i + 1 == o.tokens) break;
     const auto begin = std::chrono::steady_clock::now();
-    logits = step(c, weights, cache, rp::tensor_of(std::vector<std::int64_t>{next}).to(device), static_cast<std::int64_t>(ids.size()) + i, false).cpu();
+    logits = step(c, weights, cache, rp::tensor_of(std::vector<std::int64_t>{next}).to(device),
+                  static_cast<std::int64_t>(ids.size()) + i, false)
+                 .cpu();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   std::sort(seconds.begin(), seconds.end());  // the first one compiles
@@ -164,7 +181,8 @@ Row run(const Options& o, const llama::Model& model, quantized::Format format, r
   row.bits_per_byte = all_bits / static_cast<double>(o.tokens);
   const rp::Stats s = step.stats();
   row.copied = s.copied_bytes, row.compilations = s.compilations, row.fallbacks = s.eager_fallbacks;
-  for (const auto& m : s.matches) row.matches += (row.matches.empty() ? "" : ", ") + m.pattern + " " + std::to_string(m.matches);
+  for (const auto& m : s.matches)
+    row.matches += (row.matches.empty() ? "" : ", ") + m.pattern + " " + std::to_string(m.matches);
   return row;
 }
 
@@ -173,7 +191,8 @@ int main_of(const Options& o) {
   rp::set_num_threads(o.threads);
   const llama::Model model = model_of(o, device);
   if (static_cast<std::int64_t>(o.prompt.size()) + o.tokens > model.config.context)
-    usage_error("the prompt and --tokens are " + std::to_string(static_cast<std::int64_t>(o.prompt.size()) + o.tokens) + " bytes together; the model's context holds " + std::to_string(model.config.context));
+    usage_error("the prompt and --tokens are " + std::to_string(static_cast<std::int64_t>(o.prompt.size()) + o.tokens) +
+                " bytes together; the model's context holds " + std::to_string(model.config.context));
   if (o.fused_norm) quantized::register_fused_norm(model.config.norm_eps);
 
   std::string text;
@@ -184,19 +203,25 @@ int main_of(const Options& o) {
     std::printf("[");
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Row& r = rows[i];
-      std::printf("%s{\"format\": \"%s\", \"tokens_per_second\": %.1f, \"weight_bytes\": %lld, \"agrees\": %.3f, \"bits_per_byte\": %.4f, \"copied_bytes\": %lld, \"compilations\": %lld, "
-                  "\"eager_fallbacks\": %lld, \"matches\": \"%s\"}",
-                  i ? ", " : "", std::string(quantized::name_of(r.format)).c_str(), r.tokens_per_second, static_cast<long long>(r.bytes), r.agrees, r.bits_per_byte,
-                  static_cast<long long>(r.copied), static_cast<long long>(r.compilations), static_cast<long long>(r.fallbacks), r.matches.c_str());
+      std::printf(
+          "%s{\"format\": \"%s\", \"tokens_per_second\": %.1f, \"weight_bytes\": %lld, \"agrees\": %.3f, "
+          "\"bits_per_byte\": %.4f, \"copied_bytes\": %lld, \"compilations\": %lld, "
+          "\"eager_fallbacks\": %lld, \"matches\": \"%s\"}",
+          i ? ", " : "", std::string(quantized::name_of(r.format)).c_str(), r.tokens_per_second,
+          static_cast<long long>(r.bytes), r.agrees, r.bits_per_byte, static_cast<long long>(r.copied),
+          static_cast<long long>(r.compilations), static_cast<long long>(r.fallbacks), r.matches.c_str());
     }
     std::printf("]\n");
     return 0;
   }
   if (!o.random_dim) std::printf("%s%s\n\n", o.prompt.c_str(), text.c_str());
-  std::printf("%-6s %12s %16s %9s %11s %14s %8s  %s\n", "", "tokens/s", "bytes a token", "GB/s", "agrees", "bits per byte", "copied", "matches");
+  std::printf("%-6s %12s %16s %9s %11s %14s %8s  %s\n", "", "tokens/s", "bytes a token", "GB/s", "agrees",
+              "bits per byte", "copied", "matches");
   for (const Row& r : rows)
-    std::printf("%-6s %12.0f %16lld %9.1f %10.1f%% %14.3f %8lld  %s\n", std::string(quantized::name_of(r.format)).c_str(), r.tokens_per_second, static_cast<long long>(r.bytes),
-                r.tokens_per_second * static_cast<double>(r.bytes) / 1e9, 100 * r.agrees, r.bits_per_byte, static_cast<long long>(r.copied), r.matches.empty() ? "-" : r.matches.c_str());
+    std::printf("%-6s %12.0f %16lld %9.1f %10.1f%% %14.3f %8lld  %s\n",
+                std::string(quantized::name_of(r.format)).c_str(), r.tokens_per_second, static_cast<long long>(r.bytes),
+                r.tokens_per_second * static_cast<double>(r.bytes) / 1e9, 100 * r.agrees, r.bits_per_byte,
+                static_cast<long long>(r.copied), r.matches.empty() ? "-" : r.matches.c_str());
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// A network of ResNet-18's shape (He et al. 2015): images in, one score for each class out. Batch norm is folded into the weights of the convolutions
-// before. Weights are random.
+// A network of ResNet-18's shape (He et al. 2015): images in, one score for each class out. Batch norm is folded into
+// the weights of the convolutions before. Weights are random.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -44,13 +44,20 @@ Conv fold(const Trained& t) {
 
 Trained trained(std::int64_t out, std::int64_t in, std::int64_t places, std::int64_t stride) {
   const std::int64_t seen = places * places * in;
-  return {rp::randn({out, in, places, places}) * std::sqrt(2.0 / static_cast<double>(seen)), 1.0 + rp::randn({out}) * 0.1, rp::randn({out}) * 0.1,
-          rp::randn({out}) * 0.1, 1.0 + rp::rand({out}), stride};
+  return {rp::randn({out, in, places, places}) * std::sqrt(2.0 / static_cast<double>(seen)),
+          1.0 + rp::randn({out}) * 0.1,
+          rp::randn({out}) * 0.1,
+          rp::randn({out}) * 0.1,
+          1.0 + rp::rand({out}),
+          stride};
 }
-Conv random_conv(std::int64_t out, std::int64_t in, std::int64_t places, std::int64_t stride) { return fold(trained(out, in, places, stride)); }
+Conv random_conv(std::int64_t out, std::int64_t in, std::int64_t places, std::int64_t stride) {
+  return fold(trained(out, in, places, stride));
+}
 
 Weights random_weights(const Config& c) {
-  Weights w{random_conv(c.width, 3, 7, 2), {}, rp::randn({c.classes, 8 * c.width}) * 0.05, rp::randn({c.classes}) * 0.05};
+  Weights w{
+      random_conv(c.width, 3, 7, 2), {}, rp::randn({c.classes, 8 * c.width}) * 0.05, rp::randn({c.classes}) * 0.05};
   for (std::int64_t stage = 0, in = c.width; stage < 4; ++stage)
     for (int i = 0; i < 2; ++i) {
       const std::int64_t out = c.width << stage, stride = stage > 0 && i == 0 ? 2 : 1;
@@ -63,7 +70,9 @@ Weights random_weights(const Config& c) {
 }
 
 /// [n, in, h, w] -> [n, out, ceil(h / stride), ceil(w / stride)]
-rp::Tensor conv(const Conv& c, rp::Tensor x) { return rp::conv2d(x, c.weight, c.bias, c.stride, c.weight.size(-1) / 2); }
+rp::Tensor conv(const Conv& c, rp::Tensor x) {
+  return rp::conv2d(x, c.weight, c.bias, c.stride, c.weight.size(-1) / 2);
+}
 
 /// Plain eager code: images [n, 3, h, w], any n, h and w, to scores [n, classes].
 rp::Tensor classify(const Weights& w, rp::Tensor images) {
@@ -80,8 +89,10 @@ rp::Tensor classify(const Weights& w, rp::Tensor images) {
 /// One convolution and its norm by the definition, in loops and double.
 rp::Tensor conv_by_loops(const Trained& t, rp::Tensor image) {
   const std::vector<double> x = image.to_vector<double>(), w = t.weight.to_vector<double>();
-  const std::vector<double> gamma = t.gamma.to_vector<double>(), beta = t.beta.to_vector<double>(), mean = t.mean.to_vector<double>(), variance = t.variance.to_vector<double>();
-  const std::int64_t in = image.size(1).value(), h = image.size(2).value(), width = image.size(3).value(), out = t.weight.size(0).value(), places = t.weight.size(-1).value();
+  const std::vector<double> gamma = t.gamma.to_vector<double>(), beta = t.beta.to_vector<double>(),
+                            mean = t.mean.to_vector<double>(), variance = t.variance.to_vector<double>();
+  const std::int64_t in = image.size(1).value(), h = image.size(2).value(), width = image.size(3).value(),
+                     out = t.weight.size(0).value(), places = t.weight.size(-1).value();
   const std::int64_t rows = (h - 1) / t.stride + 1, columns = (width - 1) / t.stride + 1, margin = places / 2;
   std::vector<double> y;
   for (std::int64_t o = 0; o < out; ++o)
@@ -93,7 +104,8 @@ rp::Tensor conv_by_loops(const Trained& t, rp::Tensor image) {
             for (std::int64_t j = 0; j < places; ++j) {
               const std::int64_t a = r * t.stride + i - margin, b = c * t.stride + j - margin;
               if (a < 0 || b < 0 || a >= h || b >= width) continue;
-              sum += x[static_cast<std::size_t>((k * h + a) * width + b)] * w[static_cast<std::size_t>(((o * in + k) * places + i) * places + j)];
+              sum += x[static_cast<std::size_t>((k * h + a) * width + b)] *
+                     w[static_cast<std::size_t>(((o * in + k) * places + i) * places + j)];
             }
         const std::size_t at = static_cast<std::size_t>(o);
         y.push_back((sum - mean[at]) / std::sqrt(variance[at] + 1e-5) * gamma[at] + beta[at]);
@@ -104,10 +116,17 @@ rp::Tensor conv_by_loops(const Trained& t, rp::Tensor image) {
 int program(int argc, char** argv) {
   Config c;
   std::int64_t batch = 4, batches = 6, threads = 1, seed = 1;
-  example::Options options("resnet", "Classifies images with a network of ResNet-18's shape and random weights, compiled while it runs; batches have different sizes.");
-  options.integer("--size", &c.size, 32, 4096, "height of an image").integer("--width", &c.width, 1, 1024, "channels of the first stage").integer("--classes", &c.classes, 1, 100000, "scores")
-      .integer("--batch", &batch, 2, 1024, "images of the largest batch").integer("--batches", &batches, 2, 100000, "batches to classify")
-      .integer("--threads", &threads, 1, 1024, "threads to use").integer("--seed", &seed, 0, INT32_MAX, "of weights and images").parse(argc, argv);
+  example::Options options("resnet",
+                           "Classifies images with a network of ResNet-18's shape and random weights, compiled while "
+                           "it runs; batches have different sizes.");
+  options.integer("--size", &c.size, 32, 4096, "height of an image")
+      .integer("--width", &c.width, 1, 1024, "channels of the first stage")
+      .integer("--classes", &c.classes, 1, 100000, "scores")
+      .integer("--batch", &batch, 2, 1024, "images of the largest batch")
+      .integer("--batches", &batches, 2, 100000, "batches to classify")
+      .integer("--threads", &threads, 1, 1024, "threads to use")
+      .integer("--seed", &seed, 0, INT32_MAX, "of weights and images")
+      .parse(argc, argv);
 
   rp::set_num_threads(static_cast<int>(threads));
   rp::manual_seed(static_cast<std::uint64_t>(seed));
@@ -141,7 +160,8 @@ int program(int argc, char** argv) {
   checks.close("images that are not square, compiled against eager", network(w, wide), classify(w, wide));
   const Trained t = trained(8, 3, 7, 2);
   const rp::Tensor image = rp::randn({1, 3, 21, 18});
-  checks.close("a folded convolution against loops in double, with its norm apart", rp::compile(conv)(fold(t), image), conv_by_loops(t, image));
+  checks.close("a folded convolution against loops in double, with its norm apart", rp::compile(conv)(fold(t), image),
+               conv_by_loops(t, image));
   checks.equal("calls served eagerly", network.stats().eager_fallbacks, 0);
 
   std::printf("\n");

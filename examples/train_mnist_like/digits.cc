@@ -46,8 +46,10 @@ Batch draw(std::int64_t n, std::uint64_t seed) {
   for (std::int64_t i = 0; i < n; ++i) {
     const int digit = static_cast<int>(rng() % 10);
     made.labels.push_back(digit);
-    const double turn = 0.25 * unit(rng), sx = 0.75 + 0.15 * unit(rng), sy = 0.8 + 0.12 * unit(rng), lean = 0.2 * unit(rng);
-    const double x0 = 0.15 * unit(rng), y0 = 0.12 * unit(rng), width = 0.1 + 0.03 * unit(rng), noise = 0.15 + 0.1 * unit(rng);
+    const double turn = 0.25 * unit(rng), sx = 0.75 + 0.15 * unit(rng), sy = 0.8 + 0.12 * unit(rng),
+                 lean = 0.2 * unit(rng);
+    const double x0 = 0.15 * unit(rng), y0 = 0.12 * unit(rng), width = 0.1 + 0.03 * unit(rng),
+                 noise = 0.15 + 0.1 * unit(rng);
     std::vector<std::pair<Point, Point>> segments;
     for (const std::vector<Point>& stroke : strokes_of(digit)) {
       std::vector<Point> moved;

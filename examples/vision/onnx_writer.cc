@@ -40,19 +40,25 @@ Message port(const std::string& name, const std::vector<std::string>& sizes) {
 
 }  // namespace
 
-void Graph::input(const std::string& name, const std::vector<std::string>& sizes) { ports_.message(11, port(name, sizes)); }
-void Graph::output(const std::string& name, const std::vector<std::string>& sizes) { ports_.message(12, port(name, sizes)); }
+void Graph::input(const std::string& name, const std::vector<std::string>& sizes) {
+  ports_.message(11, port(name, sizes));
+}
+void Graph::output(const std::string& name, const std::vector<std::string>& sizes) {
+  ports_.message(12, port(name, sizes));
+}
 
 std::string Graph::constant(const std::string& name, const rp::Tensor& value) {
   const std::vector<float> elements = value.to_vector<float>();
   Message m;
   for (rp::Int d : value.sizes()) m.number(1, d.value());
-  m.number(2, kFloat).bytes(8, name).bytes(9, {reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)});
+  m.number(2, kFloat).bytes(8, name).bytes(
+      9, {reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(float)});
   constants_.message(5, m);
   return name;
 }
 
-std::string Graph::node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs, const std::vector<Attribute>& attributes, const std::vector<std::string>& single) {
+std::string Graph::node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                        const std::vector<Attribute>& attributes, const std::vector<std::string>& single) {
   Message m;
   for (const std::string& i : inputs) m.bytes(1, i);
   m.bytes(2, name).bytes(3, name).bytes(4, op);

@@ -31,8 +31,10 @@ class Graph {
   void output(const std::string& name, const std::vector<std::string>& sizes);
   /// A Float32 constant. Returns its name.
   std::string constant(const std::string& name, const reprise::Tensor& value);
-  /// Returns the result's name, which is the node's. One number is an attribute of type INT if `single` lists its name, else INTS.
-  std::string node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs, const std::vector<Attribute>& attributes = {}, const std::vector<std::string>& single = {});
+  /// Returns the result's name, which is the node's. One number is an attribute of type INT if `single` lists its name,
+  /// else INTS.
+  std::string node(const std::string& name, const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<Attribute>& attributes = {}, const std::vector<std::string>& single = {});
   /// Throws std::runtime_error where the file cannot be written.
   void save(const std::string& path) const;
 

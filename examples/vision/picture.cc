@@ -30,14 +30,17 @@ bool within(std::int64_t shape, double x, double y) {
 
 reprise::Tensor draw(std::int64_t shape, std::int64_t size, std::mt19937& random) {
   auto uniform = [&](double least, double most) { return std::uniform_real_distribution<double>(least, most)(random); };
-  const double scale = uniform(0.34, 0.4), x0 = uniform(0.45, 0.55), y0 = uniform(0.45, 0.55), turn = uniform(-0.2, 0.2);
+  const double scale = uniform(0.34, 0.4), x0 = uniform(0.45, 0.55), y0 = uniform(0.45, 0.55),
+               turn = uniform(-0.2, 0.2);
   double colours[2][3];
   for (int c = 0; c < 3; ++c) colours[0][c] = uniform(20, 60), colours[1][c] = uniform(170, 230);
   std::vector<std::uint8_t> pixels;
   for (std::int64_t i = 0; i < size; ++i)
     for (std::int64_t j = 0; j < size; ++j) {
-      const double x = ((static_cast<double>(j) + 0.5) / static_cast<double>(size) - x0) / scale, y = ((static_cast<double>(i) + 0.5) / static_cast<double>(size) - y0) / scale;
-      const auto& colour = colours[within(shape, x * std::cos(turn) + y * std::sin(turn), y * std::cos(turn) - x * std::sin(turn))];
+      const double x = ((static_cast<double>(j) + 0.5) / static_cast<double>(size) - x0) / scale,
+                   y = ((static_cast<double>(i) + 0.5) / static_cast<double>(size) - y0) / scale;
+      const auto& colour =
+          colours[within(shape, x * std::cos(turn) + y * std::sin(turn), y * std::cos(turn) - x * std::sin(turn))];
       for (double c : colour) pixels.push_back(static_cast<std::uint8_t>(std::clamp(c + uniform(-12, 12), 0.0, 255.0)));
     }
   return reprise::tensor_of(pixels, {size, size, 3});
@@ -52,7 +55,8 @@ reprise::Tensor read_ppm(const std::string& path) {
   if (!(in >> word) || word != "P6") refuse("is no binary PPM: it does not begin with P6");
   for (std::int64_t& n : header) {
     while (in >> std::ws && in.peek() == '#') std::getline(in, word);
-    if (!(in >> n) || n < 1 || n > (1 << 16)) refuse("its header has no width, height and largest value from 1 to 65536");
+    if (!(in >> n) || n < 1 || n > (1 << 16))
+      refuse("its header has no width, height and largest value from 1 to 65536");
   }
   if (header[2] != 255) refuse("has colours up to " + std::to_string(header[2]) + "; 255 is what is read");
   in.get();
@@ -62,7 +66,9 @@ reprise::Tensor read_ppm(const std::string& path) {
   in.seekg(0);
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(0));
   const std::int64_t bytes = header[0] * header[1] * 3;
-  if (end < bytes) refuse("has " + std::to_string(end) + " bytes, less than " + std::to_string(header[1]) + " rows of " + std::to_string(header[0]) + " pixels");
+  if (end < bytes)
+    refuse("has " + std::to_string(end) + " bytes, less than " + std::to_string(header[1]) + " rows of " +
+           std::to_string(header[0]) + " pixels");
   pixels.resize(static_cast<std::size_t>(bytes));
   in.seekg(end - bytes);
   in.read(reinterpret_cast<char*>(pixels.data()), bytes);

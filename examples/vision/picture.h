@@ -7,7 +7,8 @@
 
 namespace vision {
 
-inline constexpr const char* kShapes[] = {"disk", "ring", "square", "triangle", "cross", "star", "stripes", "checkerboard"};
+inline constexpr const char* kShapes[] = {"disk",  "ring", "square",  "triangle",
+                                          "cross", "star", "stripes", "checkerboard"};
 inline constexpr std::int64_t kShapeCount = sizeof kShapes / sizeof *kShapes;
 
 /// One of the shapes, light on dark, about in the middle, a little turned, with noise. [size, size, 3].

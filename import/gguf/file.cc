@@ -1,7 +1,8 @@
 // Reading of GGUF: a header of counts, metadata and places of tensors, then the data. All numbers are little-endian.
 //
-// Nothing is believed: every count and every length is held against the bytes that follow before anything is allocated, so that time and memory follow
-// the file's length whatever it says. The header is read, not mapped: a file that somebody changes meanwhile gives an error, and nothing worse.
+// Nothing is believed: every count and every length is held against the bytes that follow before anything is allocated,
+// so that time and memory follow the file's length whatever it says. The header is read, not mapped: a file that
+// somebody changes meanwhile gives an error, and nothing worse.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -23,8 +24,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr const char* op = "gguf::File";
-constexpr std::uint32_t kMagic = 0x46554747;    // "GGUF"
-constexpr std::int64_t kLongestName = 65535;    // of keys, the format's bound; held for tensors, too
+constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
+constexpr std::int64_t kLongestName = 65535;  // of keys, the format's bound; held for tensors, too
 constexpr std::uint32_t kAlignment = 32, kLargestAlignment = 1 << 20;
 constexpr int kItemBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, -1, -1, 8, 8, 8};  // by ValueType
 
@@ -38,20 +39,22 @@ T from_bytes(const char* p) {
   std::memcpy(&v, p, sizeof(T));
   return v;
 }
-double number_of(ValueType t, const char* p) { return t == ValueType::F32 ? static_cast<double>(from_bytes<float>(p)) : from_bytes<double>(p); }
+double number_of(ValueType t, const char* p) {
+  return t == ValueType::F32 ? static_cast<double>(from_bytes<float>(p)) : from_bytes<double>(p);
+}
 
 /// A value of the metadata: where it is in the file.
 struct Value {
   ValueType type = ValueType::U8, element = ValueType::U8;
-  std::int64_t count = 1;               ///< of an array
-  std::int64_t offset = 0, bytes = 0;   ///< of what it holds: of a text its characters, of texts with their lengths
+  std::int64_t count = 1;              ///< of an array
+  std::int64_t offset = 0, bytes = 0;  ///< of what it holds: of a text its characters, of texts with their lengths
 };
 
 }  // namespace
 
 struct File::Contents : TensorFile {
   int version = 0;
-  std::vector<std::string> order;       ///< of the keys
+  std::vector<std::string> order;  ///< of the keys
   std::map<std::string, Value, std::less<>> values;
   std::map<std::string, TensorInfo, std::less<>> tensors;
 
@@ -86,7 +89,9 @@ struct File::Contents : TensorFile {
       case ValueType::I32: return from_bytes<std::int32_t>(p);
       default: {
         const std::int64_t i = from_bytes<std::int64_t>(p);
-        if (t == ValueType::U64 && i < 0) fail(ErrorCode::DTypeMismatch, op, loc, "'", shown(path), "': '", shown(key), "' is ", from_bytes<std::uint64_t>(p), ", which is beyond 63 bits");
+        if (t == ValueType::U64 && i < 0)
+          fail(ErrorCode::DTypeMismatch, op, loc, "'", shown(path), "': '", shown(key), "' is ",
+               from_bytes<std::uint64_t>(p), ", which is beyond 63 bits");
         return i;
       }
     }
@@ -97,7 +102,8 @@ struct File::Contents : TensorFile {
   [[noreturn]] void missing(const char* what, std::string_view name, const Map& all, SourceLoc loc) const {
     std::vector<std::string_view> names;
     for (const auto& entry : all) names.push_back(entry.first);
-    const std::string hint = names.empty() ? "it holds none" : "did you mean '" + shown(nearest_name(name, names)) + "'?";
+    const std::string hint =
+        names.empty() ? "it holds none" : "did you mean '" + shown(nearest_name(name, names)) + "'?";
     fail(ErrorCode::InvalidArgument, op, loc, "'", shown(path), "' has no ", what, " '", shown(name), "'; ", hint);
   }
 };
@@ -122,21 +128,27 @@ class Header {
     if (version != 2 && version != 3) bad("version ", version, "; versions 2 and 3 are read");
     into.version = static_cast<int>(version);
     constexpr int kLeastTensor = 24, kLeastValue = 13;  // bytes of one with an empty name
-    const std::uint64_t n_tensors = number<std::uint64_t>("the number of tensors"), n_values = number<std::uint64_t>("the number of metadata values");
+    const std::uint64_t n_tensors = number<std::uint64_t>("the number of tensors"),
+                        n_values = number<std::uint64_t>("the number of metadata values");
     at_most(n_tensors, kLeastTensor, "tensors");
     at_most(n_values, kLeastValue, "metadata values");
     for (std::uint64_t i = 0; i < n_values; ++i) read_value(into);
     std::uint32_t alignment = kAlignment;
     if (const auto found = into.values.find("general.alignment"); found != into.values.end()) {
-      if (found->second.type != ValueType::U32) bad("general.alignment is ", value_type_name(found->second.type), ", not uint32");
+      if (found->second.type != ValueType::U32)
+        bad("general.alignment is ", value_type_name(found->second.type), ", not uint32");
       file_.read(found->second.offset, &alignment, 4, loc_);
-      if (alignment == 0 || alignment % 8 || alignment > kLargestAlignment) bad("general.alignment is ", alignment, "; wanted a multiple of 8 up to ", kLargestAlignment);
+      if (alignment == 0 || alignment % 8 || alignment > kLargestAlignment)
+        bad("general.alignment is ", alignment, "; wanted a multiple of 8 up to ", kLargestAlignment);
     }
     for (std::uint64_t i = 0; i < n_tensors; ++i) read_tensor(into, alignment);
     const std::int64_t begin = (at_ + alignment - 1) / alignment * alignment;
     for (auto& [name, t] : into.tensors) {
-      if (__builtin_add_overflow(t.offset, begin, &t.offset) || t.offset > file_.bytes || (t.bytes > 0 && t.bytes > file_.bytes - t.offset)) {
-        if (t.bytes > 0 || (t.bytes < 0 && t.offset > file_.bytes)) bad("tensor '", shown(name), "' of ", t.bytes < 0 ? "unknown" : std::to_string(t.bytes), " bytes at ", t.offset, " does not lie in the file, which has ", file_.bytes);
+      if (__builtin_add_overflow(t.offset, begin, &t.offset) || t.offset > file_.bytes ||
+          (t.bytes > 0 && t.bytes > file_.bytes - t.offset)) {
+        if (t.bytes > 0 || (t.bytes < 0 && t.offset > file_.bytes))
+          bad("tensor '", shown(name), "' of ", t.bytes < 0 ? "unknown" : std::to_string(t.bytes), " bytes at ",
+              t.offset, " does not lie in the file, which has ", file_.bytes);
         t.offset = file_.bytes;  // of no bytes: it is nowhere
       }
     }
@@ -169,11 +181,13 @@ class Header {
   }
   void at_most(std::uint64_t n, int each, const char* what) const {
     const std::int64_t left = file_.bytes - at_;
-    if (n > static_cast<std::uint64_t>(left / each)) bad("it claims ", n, " ", what, "; at most ", left / each, " fit into the ", left, " bytes that follow");
+    if (n > static_cast<std::uint64_t>(left / each))
+      bad("it claims ", n, " ", what, "; at most ", left / each, " fit into the ", left, " bytes that follow");
   }
   std::int64_t length(const char* what) {
     const auto n = number<std::uint64_t>(what);
-    if (n > static_cast<std::uint64_t>(file_.bytes - at_)) bad(what, " at byte ", at_ - 8, " claims ", n, " bytes, but ", file_.bytes - at_, " follow");
+    if (n > static_cast<std::uint64_t>(file_.bytes - at_))
+      bad(what, " at byte ", at_ - 8, " claims ", n, " bytes, but ", file_.bytes - at_, " follow");
     return static_cast<std::int64_t>(n);
   }
   std::string name(const char* what) {
@@ -231,20 +245,28 @@ class Header {
     for (std::uint32_t d = 0; d < rank; ++d) {
       const auto size = number<std::uint64_t>("a tensor's size");
       // Of the sizes that are not 0: strides are made of them.
-      if (size > static_cast<std::uint64_t>(INT64_MAX) || (size && __builtin_mul_overflow(elements, static_cast<std::int64_t>(size), &elements))) bad("tensor '", told, "': its sizes overflow 63 bits");
+      if (size > static_cast<std::uint64_t>(INT64_MAX) ||
+          (size && __builtin_mul_overflow(elements, static_cast<std::int64_t>(size), &elements)))
+        bad("tensor '", told, "': its sizes overflow 63 bits");
       none |= size == 0;
       if (d == 0) of_row = static_cast<std::int64_t>(size);
       t.sizes.insert(t.sizes.begin(), static_cast<std::int64_t>(size));
     }
     t.type = static_cast<Type>(number<std::uint32_t>("a tensor's type"));
     const auto offset = number<std::uint64_t>("a tensor's offset");
-    if (offset % alignment) bad("tensor '", told, "' begins at byte ", offset, " of the data, which is no multiple of the alignment ", alignment);
-    if (offset > static_cast<std::uint64_t>(INT64_MAX)) bad("tensor '", told, "' begins at byte ", offset, " of the data, but the file has ", file_.bytes);
+    if (offset % alignment)
+      bad("tensor '", told, "' begins at byte ", offset, " of the data, which is no multiple of the alignment ",
+          alignment);
+    if (offset > static_cast<std::uint64_t>(INT64_MAX))
+      bad("tensor '", told, "' begins at byte ", offset, " of the data, but the file has ", file_.bytes);
     t.offset = static_cast<std::int64_t>(offset);
     t.bytes = -1;
     if (const TypeFacts* f = facts_of(t.type)) {
-      if (of_row % f->elements) bad("tensor '", told, "' of ", f->name, " has rows of ", of_row, " elements, which is no multiple of ", f->elements);
-      if (__builtin_mul_overflow(elements / f->elements, f->bytes, &t.bytes)) bad("tensor '", told, "': its bytes overflow 63 bits");
+      if (of_row % f->elements)
+        bad("tensor '", told, "' of ", f->name, " has rows of ", of_row, " elements, which is no multiple of ",
+            f->elements);
+      if (__builtin_mul_overflow(elements / f->elements, f->bytes, &t.bytes))
+        bad("tensor '", told, "': its bytes overflow 63 bits");
       if (none) t.bytes = 0;
     }
     if (!into.tensors.emplace(named, std::move(t)).second) bad("the tensor '", told, "' occurs twice");
@@ -254,10 +276,12 @@ class Header {
     std::vector<std::pair<const std::string*, const TensorInfo*>> order;
     for (const auto& [name, t] : tensors)
       if (t.bytes > 0) order.emplace_back(&name, &t);
-    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second->offset < b.second->offset; });
+    std::sort(order.begin(), order.end(),
+              [](const auto& a, const auto& b) { return a.second->offset < b.second->offset; });
     for (std::size_t i = 1; i < order.size(); ++i)
-      if (const auto &[before, a] = order[i - 1]; order[i].second->offset < a->offset + a->bytes)
-        bad("tensor '", shown(*order[i].first), "' begins at byte ", order[i].second->offset, " and overlaps tensor '", shown(*before), "', which ends at ", a->offset + a->bytes);
+      if (const auto& [before, a] = order[i - 1]; order[i].second->offset < a->offset + a->bytes)
+        bad("tensor '", shown(*order[i].first), "' begins at byte ", order[i].second->offset, " and overlaps tensor '",
+            shown(*before), "', which ends at ", a->offset + a->bytes);
   }
 
   const TensorFile& file_;
@@ -269,7 +293,8 @@ class Header {
 }  // namespace
 
 std::string_view value_type_name(ValueType t) {
-  constexpr std::string_view kNames[] = {"uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "a text", "an array", "uint64", "int64", "float64"};
+  constexpr std::string_view kNames[] = {"uint8", "int8",   "uint16",   "int16",  "uint32", "int32",  "float32",
+                                         "bool",  "a text", "an array", "uint64", "int64",  "float64"};
   return kNames[static_cast<int>(t)];
 }
 
@@ -328,7 +353,9 @@ std::vector<std::int64_t> File::integers(std::string_view key, SourceLoc loc) co
   if (v.type != ValueType::Array || !is_integer(v.element)) contents_->wrong_kind(key, v, "an array of integers", loc);
   const std::string raw = contents_->bytes_of(v, loc);
   std::vector<std::int64_t> all(static_cast<std::size_t>(v.count));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = contents_->integer_of(key, v.element, raw.data() + i * static_cast<std::size_t>(item_bytes(v.element)), loc);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] =
+        contents_->integer_of(key, v.element, raw.data() + i * static_cast<std::size_t>(item_bytes(v.element)), loc);
   return all;
 }
 std::vector<double> File::numbers(std::string_view key, SourceLoc loc) const {
@@ -336,22 +363,27 @@ std::vector<double> File::numbers(std::string_view key, SourceLoc loc) const {
   if (v.type != ValueType::Array || !is_number(v.element)) contents_->wrong_kind(key, v, "an array of floats", loc);
   const std::string raw = contents_->bytes_of(v, loc);
   std::vector<double> all(static_cast<std::size_t>(v.count));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = number_of(v.element, raw.data() + i * static_cast<std::size_t>(item_bytes(v.element)));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = number_of(v.element, raw.data() + i * static_cast<std::size_t>(item_bytes(v.element)));
   return all;
 }
 std::vector<bool> File::flags(std::string_view key, SourceLoc loc) const {
   const Value& v = contents_->value(key, loc);
-  if (v.type != ValueType::Array || v.element != ValueType::Bool) contents_->wrong_kind(key, v, "an array of bools", loc);
+  if (v.type != ValueType::Array || v.element != ValueType::Bool)
+    contents_->wrong_kind(key, v, "an array of bools", loc);
   std::vector<bool> all;
   for (char b : contents_->bytes_of(v, loc)) {
-    if (static_cast<unsigned char>(b) > 1) fail(ErrorCode::FileFormat, op, loc, "'", shown(path()), "': '", shown(key), "' holds bools, but one is ", int{static_cast<unsigned char>(b)});
+    if (static_cast<unsigned char>(b) > 1)
+      fail(ErrorCode::FileFormat, op, loc, "'", shown(path()), "': '", shown(key), "' holds bools, but one is ",
+           int{static_cast<unsigned char>(b)});
     all.push_back(b != 0);
   }
   return all;
 }
 std::vector<std::string> File::texts(std::string_view key, SourceLoc loc) const {
   const Value& v = contents_->value(key, loc);
-  if (v.type != ValueType::Array || v.element != ValueType::String) contents_->wrong_kind(key, v, "an array of texts", loc);
+  if (v.type != ValueType::Array || v.element != ValueType::String)
+    contents_->wrong_kind(key, v, "an array of texts", loc);
   const std::string raw = contents_->bytes_of(v, loc);
   std::vector<std::string> all;
   all.reserve(static_cast<std::size_t>(v.count));
@@ -377,8 +409,11 @@ TensorInfo File::info(std::string_view name, SourceLoc loc) const { return conte
 Tensor File::at(std::string_view name, SourceLoc loc) const {
   const TensorInfo& t = contents_->tensor_info(name, loc);
   const TypeFacts* f = facts_of(t.type);
-  if (!f || !f->dtype) fail(ErrorCode::DTypeMismatch, "gguf::File::at", loc, "'", shown(path()), "': tensor '", shown(name), "' is ", type_name(t.type), f && f->format ? ": it is read with blocks()" : ", which is not read");
-  return contents_->tensor(std::string(name), t.offset, t.sizes.data(), static_cast<int>(t.sizes.size()), *f->dtype, loc);
+  if (!f || !f->dtype)
+    fail(ErrorCode::DTypeMismatch, "gguf::File::at", loc, "'", shown(path()), "': tensor '", shown(name), "' is ",
+         type_name(t.type), f && f->format ? ": it is read with blocks()" : ", which is not read");
+  return contents_->tensor(std::string(name), t.offset, t.sizes.data(), static_cast<int>(t.sizes.size()), *f->dtype,
+                           loc);
 }
 
 Blocks File::blocks(std::string_view name, SourceLoc loc) const {
@@ -387,15 +422,19 @@ Blocks File::blocks(std::string_view name, SourceLoc loc) const {
   if (!f || !f->format) return {t.type, at(name, loc), {}};
   std::vector<std::int64_t> stored = t.sizes;
   stored.back() = stored.back() / f->elements * f->bytes;
-  const Tensor bytes = contents_->tensor(std::string(name), t.offset, stored.data(), static_cast<int>(stored.size()), kUInt8, loc);
+  const Tensor bytes =
+      contents_->tensor(std::string(name), t.offset, stored.data(), static_cast<int>(stored.size()), kUInt8, loc);
   if (t.bytes > 0) return {t.type, bytes, bytes.view(kFloat16, loc)};
   stored.back() /= 2;  // of no bytes: they have no strides that could be seen otherwise
-  return {t.type, bytes, contents_->tensor(std::string(name), t.offset, stored.data(), static_cast<int>(stored.size()), kFloat16, loc)};
+  return {
+      t.type, bytes,
+      contents_->tensor(std::string(name), t.offset, stored.data(), static_cast<int>(stored.size()), kFloat16, loc)};
 }
 
 namespace detail {
 
-std::vector<Blocks> load(const File& file, std::vector<reprise::detail::Weight>& weights, const std::vector<bool>& is_blocks, const WeightOptions& o, SourceLoc loc) {
+std::vector<Blocks> load(const File& file, std::vector<reprise::detail::Weight>& weights,
+                         const std::vector<bool>& is_blocks, const WeightOptions& o, SourceLoc loc) {
   std::vector<Blocks> blocks;
   const auto at = [&](const std::string& name, std::size_t i) {
     if (!is_blocks[i]) {

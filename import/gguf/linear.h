@@ -11,6 +11,7 @@ struct Rows {
   Tensor data, halves;
 };
 /// What `op`, a public function, makes of x [..., in], in x's dtype: times the weight, of `sizes`, transposed (+ bias).
-Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& sizes, const Tensor& bias, Activations, SourceLoc loc);
+Tensor linear(const char* op, const Tensor& x, const Rows& weight, const Ints& sizes, const Tensor& bias, Activations,
+              SourceLoc loc);
 
 }  // namespace reprise::gguf

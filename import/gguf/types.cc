@@ -12,7 +12,8 @@ constexpr TypeFacts blocks(Type t, kernels::BlockFormat f) {
   return {t, facts.name.data(), facts.elements, facts.bytes, {}, f};
 }
 
-// All that files are seen with, so that their places can be checked: those without a dtype and that nothing unpacks are told by name.
+// All that files are seen with, so that their places can be checked: those without a dtype and that nothing unpacks are
+// told by name.
 constexpr TypeFacts kTypes[] = {
     {Type::F32, "F32", 1, 4, kFloat32},
     {Type::F16, "F16", 1, 2, kFloat16},
@@ -50,7 +51,8 @@ constexpr TypeFacts kTypes[] = {
 }  // namespace
 
 const TypeFacts* facts_of(Type t) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeFacts& f) { return f.type == t; });
+  const auto* found =
+      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeFacts& f) { return f.type == t; });
   return found == std::end(kTypes) ? nullptr : found;
 }
 

@@ -11,8 +11,8 @@ namespace reprise::gguf {
 struct TypeFacts {
   Type type;
   const char* name;
-  std::int64_t elements, bytes;         ///< of a block; a row is a number of blocks
-  std::optional<DType> dtype = {};      ///< of one that is not quantized and that tensors here have
+  std::int64_t elements, bytes;                     ///< of a block; a row is a number of blocks
+  std::optional<DType> dtype = {};                  ///< of one that is not quantized and that tensors here have
   std::optional<kernels::BlockFormat> format = {};  ///< of one that is unpacked
 };
 /// Null for a number that nobody knows.

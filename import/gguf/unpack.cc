@@ -16,7 +16,8 @@ Tensor fields(const Tensor& bytes, int count, int bits, SourceLoc loc) {
 /// The same with those of each byte together: [..., n * fields].
 Tensor in_order(const Tensor& bytes, int bits, SourceLoc loc) {
   const Tensor shifts = arange(0, 8, bits, {kUInt8, bytes.device()}, loc);
-  return bitwise_and(bitwise_right_shift(bytes.unsqueeze(-1, loc), shifts, loc), (1 << bits) - 1, loc).flatten(-2, -1, loc);
+  return bitwise_and(bitwise_right_shift(bytes.unsqueeze(-1, loc), shifts, loc), (1 << bits) - 1, loc)
+      .flatten(-2, -1, loc);
 }
 
 struct Parts {
@@ -30,11 +31,15 @@ struct Parts {
   Tensor upper(const Tensor& t, int by) const { return bitwise_left_shift(t, by, loc); }
   Tensor either(const Tensor& a, const Tensor& b) const { return bitwise_or(a, b, loc); }
   /// 32 elements of each 16 bytes: the low halves, then the high ones.
-  Tensor by_halves(int from, int count) const { return fields(some(from, count).unflatten(-1, {count / 16, 16}, loc), 2, 4, loc).flatten(-3, -1, loc); }
+  Tensor by_halves(int from, int count) const {
+    return fields(some(from, count).unflatten(-1, {count / 16, 16}, loc), 2, 4, loc).flatten(-3, -1, loc);
+  }
   Tensor spread(const Tensor& of_parts) const { return of_parts.unsqueeze(-1, loc); }
   /// [..., 256] in as many parts as there are scales.
   Tensor in_parts(const Tensor& q, int count) const { return q.unflatten(-1, {count, 256 / count}, loc); }
-  Tensor scaled(const Tensor& q, const Tensor& scale) const { return mul(spread(scale), in_parts(q, static_cast<int>(scale.size(-1).value())), loc); }
+  Tensor scaled(const Tensor& q, const Tensor& scale) const {
+    return mul(spread(scale), in_parts(q, static_cast<int>(scale.size(-1).value())), loc);
+  }
 };
 
 /// q d, or q d + m where `more` is a place of a half.
@@ -46,7 +51,8 @@ Tensor less(const Parts& p, const Tensor& q, int by) { return sub(p.floats(q), b
 
 Tensor looked_up(const Parts& p, const Tensor& q) {
   Tensor all = p.floats(q) * 0 + kernels::kIq4Table[0];
-  for (int i = 1; i < 16; ++i) all = where(eq(q, i, p.loc), full({}, kernels::kIq4Table[i], {kFloat32, q.device()}, p.loc), all, p.loc);
+  for (int i = 1; i < 16; ++i)
+    all = where(eq(q, i, p.loc), full({}, kernels::kIq4Table[i], {kFloat32, q.device()}, p.loc), all, p.loc);
   return all;
 }
 
@@ -68,17 +74,23 @@ Tensor scaled_by_six(const Parts& p, const Tensor& q) {
 }
 
 Tensor q2_k(const Parts& p) {
-  const Tensor s = p.some(0, 16), q = fields(p.some(16, 64).unflatten(-1, {2, 32}, p.loc), 4, 2, p.loc).flatten(-3, -1, p.loc);
-  const Tensor scale = mul(p.half(40), p.floats(bitwise_and(s, 15, p.loc)), p.loc), least = mul(p.half(41), p.floats(bitwise_right_shift(s, 4, p.loc)), p.loc);
+  const Tensor s = p.some(0, 16),
+               q = fields(p.some(16, 64).unflatten(-1, {2, 32}, p.loc), 4, 2, p.loc).flatten(-3, -1, p.loc);
+  const Tensor scale = mul(p.half(40), p.floats(bitwise_and(s, 15, p.loc)), p.loc),
+               least = mul(p.half(41), p.floats(bitwise_right_shift(s, 4, p.loc)), p.loc);
   return sub(p.scaled(p.floats(q), scale), p.spread(least), 1, p.loc);
 }
 Tensor q3_k(const Parts& p) {
   const SourceLoc loc = p.loc;
-  const Tensor low = fields(p.some(32, 64).unflatten(-1, {2, 32}, loc), 4, 2, loc).flatten(-3, -1, loc), third = fields(p.some(0, 32), 8, 1, loc).flatten(-2, -1, loc);
-  const Tensor s = p.either(fields(p.some(96, 8), 2, 4, loc).flatten(-2, -1, loc), p.upper(fields(p.some(104, 4), 4, 2, loc).flatten(-2, -1, loc), 4));
+  const Tensor low = fields(p.some(32, 64).unflatten(-1, {2, 32}, loc), 4, 2, loc).flatten(-3, -1, loc),
+               third = fields(p.some(0, 32), 8, 1, loc).flatten(-2, -1, loc);
+  const Tensor s = p.either(fields(p.some(96, 8), 2, 4, loc).flatten(-2, -1, loc),
+                            p.upper(fields(p.some(104, 4), 4, 2, loc).flatten(-2, -1, loc), 4));
   return p.scaled(less(p, p.either(low, p.upper(third, 2)), 4), mul(p.half(54), less(p, s, 32), loc));
 }
-Tensor halves_of_32(const Parts& p, int from) { return fields(p.some(from, 128).unflatten(-1, {4, 32}, p.loc), 2, 4, p.loc).flatten(-3, -1, p.loc); }
+Tensor halves_of_32(const Parts& p, int from) {
+  return fields(p.some(from, 128).unflatten(-1, {4, 32}, p.loc), 2, 4, p.loc).flatten(-3, -1, p.loc);
+}
 Tensor q5_k(const Parts& p) {
   const Tensor fifth = fields(p.some(16, 32), 8, 1, p.loc).flatten(-2, -1, p.loc);
   return scaled_by_six(p, p.either(halves_of_32(p, 48), p.upper(fifth, 4)));
@@ -87,7 +99,8 @@ Tensor q6_k(const Parts& p) {
   const SourceLoc loc = p.loc;
   const Tensor low = fields(p.some(0, 128).unflatten(-1, {2, 64}, loc), 2, 4, loc).flatten(-3, -1, loc);
   const Tensor high = fields(p.some(128, 64).unflatten(-1, {2, 32}, loc), 4, 2, loc).flatten(-3, -1, loc);
-  return p.scaled(less(p, p.either(low, p.upper(high, 4)), 32), mul(p.half(104), p.signed_floats(p.some(192, 16)), loc));
+  return p.scaled(less(p, p.either(low, p.upper(high, 4)), 32),
+                  mul(p.half(104), p.signed_floats(p.some(192, 16)), loc));
 }
 Tensor iq4_xs(const Parts& p) {
   const Tensor s = p.either(in_order(p.some(4, 4), 4, p.loc), p.upper(in_order(p.some(2, 2), 2, p.loc), 4));

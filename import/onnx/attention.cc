@@ -50,10 +50,8 @@ void given_mask(Call& c, AttentionCall& a) {
   const bool bools = mask.dtype() == kBool;
   if (!identical(has, keys) && bool(has < keys))
     mask = pad(mask, {0, keys - has}, bools ? Scalar(false) : Scalar(-std::numeric_limits<double>::infinity()));
-  if (bools)
-    a.masks.allow(mask);
-  else
-    a.masks.bias = mask;
+  if (bools) a.masks.allow(mask);
+  else a.masks.bias = mask;
 }
 
 AttentionCall attention_call(Call& c) {

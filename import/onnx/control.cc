@@ -1,5 +1,5 @@
-// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run; loops are run as often as they say, so that a trace holds
-// each turn: a number of turns that depends on sizes is a guard.
+// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run; loops are run as often
+// as they say, so that a trace holds each turn: a number of turns that depends on sizes is a guard.
 #include "import/onnx/core.h"
 #include "reprise/compile.h"
 #include "reprise/cond.h"
@@ -21,14 +21,16 @@ void branch(Call& c) {
   };
   if (condition.numbers) return all(run_inner(bool(c.scalar(0).to_int() != 0) ? *then : *otherwise, c.frame(), {}));
   const Tensor decides = c.x(0).reshape(IntArrayRef());
-  if (!reprise::detail::around().tracer) return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
+  if (!reprise::detail::around().tracer)
+    return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
   const auto run = [&](const Graph* g) {
     std::vector<Tensor> made;
     Frame own = c.frame();  // a branch assigns to no variable outside
     for (const Value& v : run_inner(*g, own, {})) made.push_back(tensor_of_value(c, v));
     return made;
   };
-  const std::vector<Tensor> made = cond(decides, [&] { return run(then); }, [&] { return run(otherwise); });
+  const std::vector<Tensor> made = cond(
+      decides, [&] { return run(then); }, [&] { return run(otherwise); });
   for (std::size_t i = 0; i < made.size(); ++i) c.give(made[i], static_cast<int>(i));
 }
 
@@ -48,7 +50,8 @@ void loop(Call& c) {
   const Graph* body = c.graph("body");
   const std::int64_t most = c.has(0) ? c.scalar(0).to_int().value() : INT64_MAX;
   const std::size_t carried = static_cast<std::size_t>(std::max(c.inputs() - 2, 0));
-  if (body->in.size() != carried + 2 || body->out.size() < carried + 1) c.bad("carries ", carried, " values, but its body takes ", body->in.size(), " and gives ", body->out.size());
+  if (body->in.size() != carried + 2 || body->out.size() < carried + 1)
+    c.bad("carries ", carried, " values, but its body takes ", body->in.size(), " and gives ", body->out.size());
   Value go = c.has(1) ? c.value(1) : Value(Numbers{.dtype = kBool, .values = {true}});
   std::vector<Value> state;
   for (std::size_t i = 0; i < carried; ++i) state.push_back(c.value(static_cast<int>(i) + 2));
@@ -63,7 +66,8 @@ void loop(Call& c) {
     for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(tensor_of_value(c, made[carried + 1 + r]));
   }
   for (std::size_t s = 0; s < carried; ++s) c.give(state[s], static_cast<int>(s));
-  for (std::size_t r = 0; r < rows.size(); ++r) c.give(rows[r].empty() ? empty({0}) : stack(rows[r]), static_cast<int>(carried + r));
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    c.give(rows[r].empty() ? empty({0}) : stack(rows[r]), static_cast<int>(carried + r));
 }
 
 void scan(Call& c) {
@@ -71,7 +75,8 @@ void scan(Call& c) {
   const std::int64_t given = c.i("num_scan_inputs", 0);
   if (given < 1 || given > c.inputs()) c.bad("has num_scan_inputs ", given, " of ", c.inputs(), " inputs");
   const std::size_t scanned = static_cast<std::size_t>(given), carried = static_cast<std::size_t>(c.inputs()) - scanned;
-  if (body->in.size() != carried + scanned || body->out.size() < carried) c.bad("its body takes ", body->in.size(), " values and gives ", body->out.size());
+  if (body->in.size() != carried + scanned || body->out.size() < carried)
+    c.bad("its body takes ", body->in.size(), " values and gives ", body->out.size());
   const std::size_t outputs = body->out.size() - carried;
   const auto directions = [&](const char* name, std::size_t n) {
     std::vector<std::int64_t> d = c.list(name, std::vector<std::int64_t>(n, 0));
@@ -79,7 +84,8 @@ void scan(Call& c) {
     return d;
   };
   const auto in_way = directions("scan_input_directions", scanned), in_axes = directions("scan_input_axes", scanned);
-  const auto out_way = directions("scan_output_directions", outputs), out_axes = directions("scan_output_axes", outputs);
+  const auto out_way = directions("scan_output_directions", outputs),
+             out_axes = directions("scan_output_axes", outputs);
   std::vector<Value> state;
   for (std::size_t i = 0; i < carried; ++i) state.push_back(c.value(static_cast<int>(i)));
   std::vector<Tensor> over;
@@ -90,14 +96,17 @@ void scan(Call& c) {
   for (std::int64_t t = 0; t < turns; ++t) {
     turn(c, t);
     std::vector<Value> in = state;
-    for (std::size_t i = 0; i < scanned; ++i) in.push_back(over[i].select(axis_of(c, in_axes[i], over[i].dim()), in_way[i] ? turns - 1 - t : t));
+    for (std::size_t i = 0; i < scanned; ++i)
+      in.push_back(over[i].select(axis_of(c, in_axes[i], over[i].dim()), in_way[i] ? turns - 1 - t : t));
     std::vector<Value> made = run_inner(*body, c.frame(), std::move(in));
     for (std::size_t s = 0; s < carried; ++s) state[s] = std::move(made[s]);
-    for (std::size_t r = 0; r < outputs; ++r) rows[r].insert(out_way[r] ? rows[r].begin() : rows[r].end(), tensor_of_value(c, made[carried + r]));
+    for (std::size_t r = 0; r < outputs; ++r)
+      rows[r].insert(out_way[r] ? rows[r].begin() : rows[r].end(), tensor_of_value(c, made[carried + r]));
   }
   for (std::size_t s = 0; s < carried; ++s) c.give(state[s], static_cast<int>(s));
   for (std::size_t r = 0; r < outputs; ++r)
-    c.give(rows[r].empty() ? empty({0}) : stack(rows[r], axis_of(c, out_axes[r], rows[r][0].dim() + 1)), static_cast<int>(carried + r));
+    c.give(rows[r].empty() ? empty({0}) : stack(rows[r], axis_of(c, out_axes[r], rows[r][0].dim() + 1)),
+           static_cast<int>(carried + r));
 }
 
 constexpr Row kRows[] = {

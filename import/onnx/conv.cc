@@ -1,4 +1,5 @@
-// Convolutions and pooling. Pads that are not the same on both sides, or not constants, are added before; everything else is an operator's own.
+// Convolutions and pooling. Pads that are not the same on both sides, or not constants, are added before; everything
+// else is an operator's own.
 #include "reprise/convolution.h"
 
 #include <algorithm>
@@ -19,10 +20,14 @@ struct Windows {
   List kernel, strides, dilations;
   std::vector<Int> before, after;  ///< pads
   bool ceil = false;
-  std::int64_t extent(int d) const { return dilations[static_cast<std::size_t>(d)] * (kernel[static_cast<std::size_t>(d)] - 1) + 1; }
+  std::int64_t extent(int d) const {
+    return dilations[static_cast<std::size_t>(d)] * (kernel[static_cast<std::size_t>(d)] - 1) + 1;
+  }
   bool symmetric() const {
     for (int d = 0; d < dims; ++d)
-      if (!identical(before[static_cast<std::size_t>(d)], after[static_cast<std::size_t>(d)]) || before[static_cast<std::size_t>(d)].is_symbolic()) return false;
+      if (!identical(before[static_cast<std::size_t>(d)], after[static_cast<std::size_t>(d)]) ||
+          before[static_cast<std::size_t>(d)].is_symbolic())
+        return false;
     return true;
   }
   bool padded() const {
@@ -47,7 +52,8 @@ Windows windows(Call& c, const Tensor& x, List kernel) {
   w.dims = x.dim() - 2;
   if (w.dims < 1 || w.dims > 3) c.bad("of ", x.dim(), " dimensions; wanted 3 to 5");
   w.kernel = c.list("kernel_shape", std::move(kernel));
-  if (static_cast<int>(w.kernel.size()) != w.dims) c.bad("has a kernel of ", w.kernel.size(), " dimensions for ", w.dims);
+  if (static_cast<int>(w.kernel.size()) != w.dims)
+    c.bad("has a kernel of ", w.kernel.size(), " dimensions for ", w.dims);
   for (std::int64_t k : w.kernel)
     if (k < 1) c.bad("has a kernel of size ", k);
   w.strides = one_each(c, "strides", w.dims, 1), w.dilations = one_each(c, "dilations", w.dims, 1);
@@ -65,7 +71,8 @@ Windows windows(Call& c, const Tensor& x, List kernel) {
     } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
       const Int n = x.size(d + 2), stride = w.strides[i];
       const Int total = Int::max((Int::ceil_div(n, stride) - 1) * stride + w.extent(d) - n, 0), half = total / 2;
-      w.before.push_back(mode == "SAME_UPPER" ? half : total - half), w.after.push_back(mode == "SAME_UPPER" ? total - half : half);
+      w.before.push_back(mode == "SAME_UPPER" ? half : total - half),
+          w.after.push_back(mode == "SAME_UPPER" ? total - half : half);
     } else {
       c.bad("auto_pad is '", mode, "'; wanted NOTSET, VALID, SAME_UPPER or SAME_LOWER");
     }
@@ -89,14 +96,19 @@ Tensor padded(const Tensor& x, const std::vector<Int>& before, const std::vector
 }
 Scalar least(DType t) {
   if (is_floating(t)) return -std::numeric_limits<double>::infinity();
-  return t == kUInt8 ? Scalar(0) : t == kInt8 ? Scalar(-128) : t == kInt32 ? Scalar(static_cast<std::int64_t>(INT32_MIN)) : Scalar(INT64_MIN);
+  return t == kUInt8   ? Scalar(0)
+         : t == kInt8  ? Scalar(-128)
+         : t == kInt32 ? Scalar(static_cast<std::int64_t>(INT32_MIN))
+                       : Scalar(INT64_MIN);
 }
 List zeros_for(const Windows& w) { return List(static_cast<std::size_t>(w.dims), 0); }
 
 Tensor convolved(Call& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Windows w = windows(c, x, kernel_of(c, weight));
-  if (w.symmetric()) return convolution(x, weight, bias, w.strides, w.before, w.dilations, false, zeros_for(w), c.i("group", 1));
-  return convolution(padded(x, w.before, w.after, 0), weight, bias, w.strides, zeros_for(w), w.dilations, false, zeros_for(w), c.i("group", 1));
+  if (w.symmetric())
+    return convolution(x, weight, bias, w.strides, w.before, w.dilations, false, zeros_for(w), c.i("group", 1));
+  return convolution(padded(x, w.before, w.after, 0), weight, bias, w.strides, zeros_for(w), w.dilations, false,
+                     zeros_for(w), c.i("group", 1));
 }
 void conv(Call& c) { c.give(convolved(c, c.x(0), c.x(1), c.has(2) ? c.x(2) : Tensor())); }
 
@@ -106,18 +118,22 @@ void conv_transpose(Call& c) {
   const List more = one_each(c, "output_padding", w.dims, 0);
   const std::string mode = c.s("auto_pad", "NOTSET");
   const auto wanted = c.list("output_shape");
-  if (wanted && wanted->size() < static_cast<std::size_t>(w.dims)) c.bad("has an output_shape of ", wanted->size(), " dimensions for ", w.dims);
+  if (wanted && wanted->size() < static_cast<std::size_t>(w.dims))
+    c.bad("has an output_shape of ", wanted->size(), " dimensions for ", w.dims);
   bool direct = w.symmetric() && !wanted && (mode == "NOTSET" || mode == "VALID");
   for (int d = 0; d < w.dims; ++d) {
     const std::size_t i = static_cast<std::size_t>(d);
     direct &= more[i] < std::max(w.strides[i], w.dilations[i]);
     if (!wanted && (mode == "NOTSET" || mode == "VALID")) continue;
-    const Int n = x.size(d + 2), out = wanted ? Int((*wanted)[wanted->size() - static_cast<std::size_t>(w.dims - d)]) : n * w.strides[i];
-    const Int total = (n - 1) * w.strides[i] + more[i] + w.extent(d) - out, half = (total - (total % 2 + 2) % 2) / 2;  // rounded down: it may be negative
+    const Int n = x.size(d + 2),
+              out = wanted ? Int((*wanted)[wanted->size() - static_cast<std::size_t>(w.dims - d)]) : n * w.strides[i];
+    // rounded down: it may be negative
+    const Int total = (n - 1) * w.strides[i] + more[i] + w.extent(d) - out, half = (total - (total % 2 + 2) % 2) / 2;
     w.before[i] = mode == "SAME_UPPER" ? half : total - half, w.after[i] = mode == "SAME_UPPER" ? total - half : half;
   }
   const Tensor bias = c.has(2) ? c.x(2) : Tensor();
-  if (direct) return c.give(convolution(x, weight, bias, w.strides, w.before, w.dilations, true, more, c.i("group", 1)));
+  if (direct)
+    return c.give(convolution(x, weight, bias, w.strides, w.before, w.dilations, true, more, c.i("group", 1)));
   // All of it, and then what the pads leave: they may differ, and be negative.
   Tensor full = convolution(x, weight, {}, w.strides, zeros_for(w), w.dilations, true, zeros_for(w), c.i("group", 1));
   for (int d = 0; d < w.dims; ++d) {
@@ -136,8 +152,10 @@ void conv_transpose(Call& c) {
 /// Sums of windows, of each channel by itself: a convolution with ones.
 Tensor window_sums(const Tensor& x, const Windows& w) {
   Ints planes{x.size(0) * x.size(1), 1}, ones_of{1, 1}, sizes{x.size(0), x.size(1)};
-  for (int d = 0; d < w.dims; ++d) planes.push_back(x.size(d + 2)), ones_of.push_back(w.kernel[static_cast<std::size_t>(d)]);
-  const Tensor sums = convolution(x.reshape(planes), ones(ones_of, {.dtype = x.dtype()}), {}, w.strides, zeros_for(w), w.dilations, false, zeros_for(w), 1);
+  for (int d = 0; d < w.dims; ++d)
+    planes.push_back(x.size(d + 2)), ones_of.push_back(w.kernel[static_cast<std::size_t>(d)]);
+  const Tensor sums = convolution(x.reshape(planes), ones(ones_of, {.dtype = x.dtype()}), {}, w.strides, zeros_for(w),
+                                  w.dilations, false, zeros_for(w), 1);
   for (int d = 0; d < w.dims; ++d) sizes.push_back(sums.size(d + 2));
   return sums.reshape(sizes);
 }
@@ -175,7 +193,8 @@ void average_pool(Call& c) {
   const Tensor x = c.x(0);
   const Windows w = windows(c, x, {});
   const bool with_pads = c.i("count_include_pad", 0) != 0;
-  if (w.symmetric() && fits_kernel(w) && w.dilations == List(static_cast<std::size_t>(w.dims), 1) && !w.ceil) return c.give(averages(x, w, with_pads));
+  if (w.symmetric() && fits_kernel(w) && w.dilations == List(static_cast<std::size_t>(w.dims), 1) && !w.ceil)
+    return c.give(averages(x, w, with_pads));
   const std::vector<Int> after = plus(w.after, up_to_whole(w, x));
   const Tensor sums = window_sums(padded(x, w.before, after, 0), w);
   if (with_pads && !w.ceil) {
@@ -209,7 +228,9 @@ void max_pool(Call& c) {
     const auto of = w.dims == 1 ? max_pool1d : w.dims == 2 ? max_pool2d : max_pool3d;
     return c.give(of(from, w.kernel, w.strides, pads, w.dilations, up, {}));
   }
-  const auto of = w.dims == 1 ? max_pool1d_with_indices : w.dims == 2 ? max_pool2d_with_indices : max_pool3d_with_indices;
+  const auto of = w.dims == 1   ? max_pool1d_with_indices
+                  : w.dims == 2 ? max_pool2d_with_indices
+                                : max_pool3d_with_indices;
   const auto [values, places] = of(from, w.kernel, w.strides, pads, w.dilations, up, {});
   c.give(values, 0);
   // A place in a plane becomes one in the whole tensor, by columns where that is asked for.
@@ -220,7 +241,8 @@ void max_pool(Call& c) {
   std::vector<Tensor> by_dim(static_cast<std::size_t>(w.dims));
   for (int d = w.dims - 1; d >= 0; --d) {
     const Int n = from.size(d + 2);
-    by_dim[static_cast<std::size_t>(d)] = remainder(rest, n) - (direct ? Int(0) : w.before[static_cast<std::size_t>(d)]);
+    by_dim[static_cast<std::size_t>(d)] =
+        remainder(rest, n) - (direct ? Int(0) : w.before[static_cast<std::size_t>(d)]);
     rest = floor_divide(rest, n);
   }
   for (int e = 0; e < w.dims; ++e) {
@@ -243,7 +265,9 @@ void max_unpool(Call& c) {
   // Places count in the sizes that pads and strides tell; asked for larger ones, the rest is zeros behind.
   Int n = 1;
   for (Int size : sizes) n *= size;
-  const Tensor made = scatter(zeros({n}, {.dtype = x.dtype()}), 0, places.reshape({places.numel()}), x.reshape({x.numel()})).view(sizes);
+  const Tensor made =
+      scatter(zeros({n}, {.dtype = x.dtype()}), 0, places.reshape({places.numel()}), x.reshape({x.numel()}))
+          .view(sizes);
   if (!c.has(2)) return c.give(made);
   const std::vector<Int> to = c.ints(2);
   if (to.size() != sizes.size()) c.bad("has an output_shape of ", to.size(), " dimensions for ", sizes.size());
@@ -296,8 +320,10 @@ void col2im(Call& c) {
   const List block = c.constants(2);
   const std::vector<Int> image = c.ints(1);
   const int dims = static_cast<int>(block.size());
-  if (dims < 1 || dims > 3 || image.size() != block.size()) c.bad("has an image of ", image.size(), " and blocks of ", dims, " dimensions; wanted 1 to 3, of both the same");
-  const List strides = one_each(c, "strides", dims, 1), dilations = one_each(c, "dilations", dims, 1), pads = c.list("pads", List(2 * block.size(), 0));
+  if (dims < 1 || dims > 3 || image.size() != block.size())
+    c.bad("has an image of ", image.size(), " and blocks of ", dims, " dimensions; wanted 1 to 3, of both the same");
+  const List strides = one_each(c, "strides", dims, 1), dilations = one_each(c, "dilations", dims, 1),
+             pads = c.list("pads", List(2 * block.size(), 0));
   if (pads.size() != 2 * block.size()) c.bad("has ", pads.size(), " pads for ", dims, " dimensions");
   Int each = 1;
   for (std::int64_t b : block) {
@@ -308,13 +334,15 @@ void col2im(Call& c) {
   Ints in{x.size(0) * channels, each}, kernel{each, 1}, out{x.size(0), channels};
   std::vector<Int> before, after;
   for (std::size_t d = 0; d < block.size(); ++d) {
-    const Int whole = image[d] + pads[d] + pads[d + block.size()], extent = dilations[d] * (block[d] - 1) + 1, steps = (whole - extent) / strides[d] + 1;
+    const Int whole = image[d] + pads[d] + pads[d + block.size()], extent = dilations[d] * (block[d] - 1) + 1,
+              steps = (whole - extent) / strides[d] + 1;
     in.push_back(steps), kernel.push_back(block[d]), out.push_back(image[d]);
     before.push_back(-pads[d]), after.push_back(whole - ((steps - 1) * strides[d] + extent) - pads[d + block.size()]);
   }
   const List none(block.size(), 0);
   const Tensor places = eye(each, each, {.dtype = x.dtype()}).view(kernel);
-  c.give(padded(convolution(x.reshape(in), places, {}, strides, none, dilations, true, none, 1), before, after, 0).reshape(out));
+  c.give(padded(convolution(x.reshape(in), places, {}, strides, none, dilations, true, none, 1), before, after, 0)
+             .reshape(out));
 }
 
 constexpr Row kRows[] = {

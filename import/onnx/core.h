@@ -12,8 +12,9 @@
 #include "reprise/arguments.h"
 #include "reprise/ops.h"
 
-/// What the graph of a model is run with. A value is a tensor, or numbers: the small tensors of integers that sizes are computed of (`Shape`, `Gather`, `Concat`, ...) are
-/// kept as Ints, which are symbolic inside a trace, so that a dynamic dimension stays one on its way into a `Reshape`.
+/// What the graph of a model is run with. A value is a tensor, or numbers: the small tensors of integers that sizes are
+/// computed of (`Shape`, `Gather`, `Concat`, ...) are kept as Ints, which are symbolic inside a trace, so that a
+/// dynamic dimension stays one on its way into a `Reshape`.
 namespace reprise::onnx {
 
 struct Numbers {
@@ -72,7 +73,8 @@ struct Frame {
   const Value& at(int slot) const;
 };
 
-/// One node that is run: what an operator's function sees. Everything wrong here is an InvalidArgument that names the operator.
+/// One node that is run: what an operator's function sees. Everything wrong here is an InvalidArgument that names the
+/// operator.
 class Call {
  public:
   Call(const Node& node, Frame& frame) : node_(node), frame_(frame) {}
@@ -81,7 +83,9 @@ class Call {
   int version() const;
   const char* op() const;
   template <class... Parts>
-  [[noreturn]] void bad(const Parts&... parts) const { fail(ErrorCode::InvalidArgument, op(), {}, parts...); }
+  [[noreturn]] void bad(const Parts&... parts) const {
+    fail(ErrorCode::InvalidArgument, op(), {}, parts...);
+  }
 
   int inputs() const;
   int outputs() const;
@@ -91,13 +95,14 @@ class Call {
   bool wants(int output) const;
   const Value& value(int input) const;  ///< throws where it was left out
   Tensor x(int input) const;
-  /// What meets x elementwise: a tensor, put into `room`, or a number where it is a constant of one float that widens nothing, so that patterns see which.
+  /// What meets x elementwise: a tensor, put into `room`, or a number where it is a constant of one float that widens
+  /// nothing, so that patterns see which.
   Operand beside(int input, const Tensor& x, Tensor& room) const;
   /// As numbers; of a tensor it reads them.
   std::shared_ptr<const Numbers> numbers(int input) const;
   std::vector<Int> ints(int input) const;
   std::vector<std::int64_t> constants(int input) const;  ///< pins symbolic ones
-  Scalar scalar(int input) const;                         ///< its one element
+  Scalar scalar(int input) const;                        ///< its one element
   const Sequence& sequence(int input) const;
   bool all_known() const;  ///< numbers without reading?
 
@@ -124,12 +129,12 @@ class Call {
 /// A row of the table of operators: what computes an operator from one version of its domain's set to another.
 struct Row {
   const char* name;
-  int since;                                    ///< first version of the operator set
-  int until;                                    ///< last; 0: the newest
+  int since;  ///< first version of the operator set
+  int until;  ///< last; 0: the newest
   void (*run)(Call&);
-  std::uint32_t numbers = 0;                    ///< bit i: input i decides sizes, and is taken as numbers
-  bool (*fold)(Call&) = nullptr;                ///< of inputs that are numbers; false: run it
-  bool moves = false;                           ///< no larger than the input: of constants, computed at loading
+  std::uint32_t numbers = 0;      ///< bit i: input i decides sizes, and is taken as numbers
+  bool (*fold)(Call&) = nullptr;  ///< of inputs that are numbers; false: run it
+  bool moves = false;             ///< no larger than the input: of constants, computed at loading
   const char* domain = "";
 };
 inline constexpr int kNewest = 28;
@@ -161,13 +166,13 @@ std::span<const Row> attention_rows();
 
 struct Function;
 struct Node {
-  const Row* row = nullptr;            ///< null: a function of the model
+  const Row* row = nullptr;  ///< null: a function of the model
   const Function* function = nullptr;
   NodeData data{};
   std::string scope{};
-  std::vector<int> in{}, out{};        ///< slots; -1: left out
+  std::vector<int> in{}, out{};  ///< slots; -1: left out
   std::vector<std::pair<std::string, std::unique_ptr<Graph>>> graphs{};
-  std::vector<int> dead{};             ///< slots that nothing after this node reads
+  std::vector<int> dead{};  ///< slots that nothing after this node reads
   std::int64_t version = 0;
   std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
   std::vector<std::int32_t>
@@ -182,7 +187,8 @@ struct Graph {
 };
 struct Program {
   Graph graph{};
-  std::vector<Value> constants{};  ///< by slot; only these are set when a run begins. Never moves: traces follow its tensors
+  /// by slot; only these are set when a run begins. Never moves: traces follow its tensors
+  std::vector<Value> constants{};
   std::vector<std::shared_ptr<Function>> functions{};
 };
 struct Function {

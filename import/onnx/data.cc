@@ -21,7 +21,8 @@ void compress(Call& c) {
   int axis = 0;
   if (c.attribute("axis")) axis = axis_of(c, c.i("axis", 0), x.dim());
   else x = x.reshape({x.numel()});
-  if (condition.dim() != 1 || condition.size(0) > x.size(axis)) c.bad("has a condition of ", condition.numel().hint(), " elements for ", x.size(axis).hint());
+  if (condition.dim() != 1 || condition.size(0) > x.size(axis))
+    c.bad("has a condition of ", condition.numel().hint(), " elements for ", x.size(axis).hint());
   c.give(index_select(x, axis, nonzero(condition).select(1, 0)));
 }
 
@@ -34,11 +35,13 @@ void unique_of(Call& c) {
   Unique made = along ? unique_dim(x, axis, true, true) : unique(x, true, true);
   const bool in_order = c.i("sorted", 1) != 0;
   Tensor first;
-  if (c.wants(1) || !in_order) first = scatter_reduce(full({made.values.size(axis)}, n, {.dtype = kInt64}), 0, made.inverse, arange(n), "amin");
+  if (c.wants(1) || !in_order)
+    first = scatter_reduce(full({made.values.size(axis)}, n, {.dtype = kInt64}), 0, made.inverse, arange(n), "amin");
   if (!in_order) {  // in the order in which they come
     const auto [sorted, from] = sort(first, 0);
     const Tensor place = scatter(zeros_like(from), 0, from, arange(from.size(0)));
-    first = sorted, made.values = index_select(made.values, axis, from), made.counts = index_select(made.counts, 0, from), made.inverse = index_select(place, 0, made.inverse);
+    first = sorted, made.values = index_select(made.values, axis, from),
+    made.counts = index_select(made.counts, 0, from), made.inverse = index_select(place, 0, made.inverse);
   }
   c.give(made.values, 0);
   if (c.wants(1)) c.give(first, 1);

@@ -1,5 +1,5 @@
-// From bytes to structs. What a message claims (sizes, lengths, kinds) is compared with what it holds before memory is taken for it, so that time and
-// memory follow the file's length. Only this file sees protobuf.
+// From bytes to structs. What a message claims (sizes, lengths, kinds) is compared with what it holds before memory is
+// taken for it, so that time and memory follow the file's length. Only this file sees protobuf.
 #include <google/protobuf/io/coded_stream.h>
 
 #include <bit>
@@ -46,7 +46,9 @@ class Decoder {
   TensorData tensor(wire::Tensor& t) {
     TensorData made{.name = t.name(), .element = t.data_type()};
     const std::string who = "tensor '" + shown(made.name) + "'";
-    if (t.dims_size() > kMaxRank) source_.bad(who + " has " + std::to_string(t.dims_size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+    if (t.dims_size() > kMaxRank)
+      source_.bad(who + " has " + std::to_string(t.dims_size()) + " dimensions; at most " + std::to_string(kMaxRank) +
+                  " are supported");
     std::int64_t elements = 1, strides = 1;
     bool none = false, too_many = false;
     for (std::int64_t d : t.dims()) {
@@ -95,7 +97,9 @@ class Decoder {
     return hold(std::move(all));
   }
   void count(const std::string& who, const char* field, std::int64_t has, std::int64_t wanted) {
-    if (has != wanted) source_.bad(who + ": " + field + " holds " + std::to_string(has) + " elements, but its sizes want " + std::to_string(wanted));
+    if (has != wanted)
+      source_.bad(who + ": " + field + " holds " + std::to_string(has) + " elements, but its sizes want " +
+                  std::to_string(wanted));
   }
 
   Held data(wire::Tensor& t, const std::string& who, std::int64_t elements, DType dtype) {
@@ -105,13 +109,20 @@ class Decoder {
     if (t.data_location() == 1) return external(t, who, bytes);
     if (t.has_raw_data()) {
       if (static_cast<std::int64_t>(t.raw_data().size()) != bytes)
-        source_.bad(who + ": raw_data has " + std::to_string(t.raw_data().size()) + " bytes, but its sizes and " + element_name(t.data_type()) + " take " + std::to_string(bytes));
+        source_.bad(who + ": raw_data has " + std::to_string(t.raw_data().size()) + " bytes, but its sizes and " +
+                    element_name(t.data_type()) + " take " + std::to_string(bytes));
       return hold(std::move(*t.mutable_raw_data()));
     }
     switch (dtype) {
-      case DType::Float32: count(who, "float_data", t.float_data_size(), elements); return numbers<float>(t.float_data());
-      case DType::Float64: count(who, "double_data", t.double_data_size(), elements); return numbers<double>(t.double_data());
-      case DType::Int64: count(who, "int64_data", t.int64_data_size(), elements); return numbers<std::int64_t>(t.int64_data());
+      case DType::Float32:
+        count(who, "float_data", t.float_data_size(), elements);
+        return numbers<float>(t.float_data());
+      case DType::Float64:
+        count(who, "double_data", t.double_data_size(), elements);
+        return numbers<double>(t.double_data());
+      case DType::Int64:
+        count(who, "int64_data", t.int64_data_size(), elements);
+        return numbers<std::int64_t>(t.int64_data());
       default: break;
     }
     count(who, "int32_data", t.int32_data_size(), elements);
@@ -152,8 +163,7 @@ class Decoder {
     const std::string from = packed(t, who, bytes, each);
     const auto code = [&](std::size_t i) {
       std::uint32_t v = 0;
-      if (bits >= 8)
-        std::memcpy(&v, from.data() + i * static_cast<std::size_t>(each), static_cast<std::size_t>(each));
+      if (bits >= 8) std::memcpy(&v, from.data() + i * static_cast<std::size_t>(each), static_cast<std::size_t>(each));
       else
         v = static_cast<unsigned char>(from[i * static_cast<std::size_t>(bits) / 8]) >>
             i * static_cast<std::size_t>(bits) % 8;
@@ -183,9 +193,11 @@ class Decoder {
 
   std::int64_t number(const std::string& who, const char* key, const std::string& text) {
     std::int64_t n = 0;
-    if (text.empty() || text.size() > 19) source_.bad(who + ": external " + key + " '" + shown(text) + "' is no number");
+    if (text.empty() || text.size() > 19)
+      source_.bad(who + ": external " + key + " '" + shown(text) + "' is no number");
     for (char c : text) {
-      if (c < '0' || c > '9' || __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, c - '0', &n)) source_.bad(who + ": external " + key + " '" + shown(text) + "' is no number");
+      if (c < '0' || c > '9' || __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, c - '0', &n))
+        source_.bad(who + ": external " + key + " '" + shown(text) + "' is no number");
     }
     return n;
   }
@@ -198,7 +210,9 @@ class Decoder {
       else if (e.key() == "offset") offset = number(who, "offset", e.value());
       else if (e.key() == "length") length = number(who, "length", e.value());
     }
-    if (length.value_or(bytes) != bytes) source_.bad(who + ": " + std::to_string(*length) + " bytes lie outside of the model, but its sizes and dtype take " + std::to_string(bytes));
+    if (length.value_or(bytes) != bytes)
+      source_.bad(who + ": " + std::to_string(*length) +
+                  " bytes lie outside of the model, but its sizes and dtype take " + std::to_string(bytes));
     if (bytes == 0) return {};
     auto [data, owner] = files_.bytes(who, location, offset, bytes);
     return {data, std::move(owner)};
@@ -210,11 +224,13 @@ class Decoder {
     made.kind = ValueInfo::Kind::Tensor;
     for (int depth = 0; depth < 4 && !type->has_tensor_type(); ++depth) {
       if (type->has_optional_type()) made.kind = ValueInfo::Kind::Optional, type = &type->optional_type().elem_type();
-      else if (type->has_sequence_type()) made.kind = ValueInfo::Kind::Sequence, type = &type->sequence_type().elem_type();
+      else if (type->has_sequence_type())
+        made.kind = ValueInfo::Kind::Sequence, type = &type->sequence_type().elem_type();
       else break;
     }
     if (!type->has_tensor_type()) {
-      if (v.type().has_sequence_type() || v.type().has_optional_type() || !v.has_type()) made.kind = v.has_type() ? ValueInfo::Kind::Other : ValueInfo::Kind::Tensor;
+      if (v.type().has_sequence_type() || v.type().has_optional_type() || !v.has_type())
+        made.kind = v.has_type() ? ValueInfo::Kind::Other : ValueInfo::Kind::Tensor;
       return made;
     }
     made.element = type->tensor_type().elem_type();
@@ -226,7 +242,9 @@ class Decoder {
         source_.bad("'" + shown(made.name) + "' has a dimension of size " + std::to_string(d.dim_value()));
       made.dims.push_back({d.dim_param(), d.has_dim_value() ? d.dim_value() : -1});
     }
-    if (made.dims.size() > kMaxRank) source_.bad("'" + shown(made.name) + "' has " + std::to_string(made.dims.size()) + " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+    if (made.dims.size() > kMaxRank)
+      source_.bad("'" + shown(made.name) + "' has " + std::to_string(made.dims.size()) + " dimensions; at most " +
+                  std::to_string(kMaxRank) + " are supported");
     return made;
   }
 
@@ -241,7 +259,8 @@ class Decoder {
       case 2: made.kind = Kind::Int, made.i = a.i(); break;
       case 3: made.kind = Kind::String, made.s = a.s(); break;
       case 4:
-        if (!a.has_t() && made.of_caller.empty()) source_.bad("attribute '" + shown(made.name) + "' is said to be a tensor, and holds none");
+        if (!a.has_t() && made.of_caller.empty())
+          source_.bad("attribute '" + shown(made.name) + "' is said to be a tensor, and holds none");
         made.kind = Kind::Tensor, made.tensor = std::make_shared<TensorData>(tensor(*a.mutable_t()));
         break;
       case 5:
@@ -264,8 +283,10 @@ class Decoder {
     for (wire::Attribute& a : *n.mutable_attribute()) {
       made.attributes.push_back(attribute(a));
       for (std::size_t i = 0; i + 1 < made.attributes.size(); ++i)
-        if (made.attributes[i].name == made.attributes.back().name) source_.bad("node '" + shown(made.name) + "' has the attribute '" + shown(a.name()) + "' twice");
-      if (made.attributes.size() > kMostAttributes) source_.bad("node '" + shown(made.name) + "' has more than " + std::to_string(kMostAttributes) + " attributes");
+        if (made.attributes[i].name == made.attributes.back().name)
+          source_.bad("node '" + shown(made.name) + "' has the attribute '" + shown(a.name()) + "' twice");
+      if (made.attributes.size() > kMostAttributes)
+        source_.bad("node '" + shown(made.name) + "' has more than " + std::to_string(kMostAttributes) + " attributes");
     }
     return made;
   }
@@ -296,10 +317,13 @@ class Decoder {
 
 template <class Message>
 void parse(Message& to, std::string_view bytes, const char* what, const Source& source) {
-  if (bytes.size() > static_cast<std::size_t>(INT_MAX)) source.bad("it has " + std::to_string(bytes.size()) + " bytes; the format ends at 2 GB");
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  if (bytes.size() > static_cast<std::size_t>(INT_MAX))
+    source.bad("it has " + std::to_string(bytes.size()) + " bytes; the format ends at 2 GB");
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
   stream.SetTotalBytesLimit(INT_MAX);
-  if (!to.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) source.bad(std::string("the bytes are no ") + what + " (cut off, damaged, or another format)");
+  if (!to.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    source.bad(std::string("the bytes are no ") + what + " (cut off, damaged, or another format)");
 }
 
 }  // namespace

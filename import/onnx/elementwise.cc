@@ -8,9 +8,13 @@ namespace reprise::onnx {
 namespace {
 
 template <Tensor (*F)(const Tensor&, SourceLoc)>
-void unary(Call& c) { c.give(F(c.x(0), {})); }
+void unary(Call& c) {
+  c.give(F(c.x(0), {}));
+}
 template <Tensor (*F)(const Operand&, const Operand&, SourceLoc)>
-void binary(Call& c) { c.give(F(c.x(0), c.x(1), {})); }
+void binary(Call& c) {
+  c.give(F(c.x(0), c.x(1), {}));
+}
 /// Of any number of tensors.
 template <Tensor (*F)(const Operand&, const Operand&, SourceLoc)>
 void folded(Call& c) {
@@ -165,7 +169,8 @@ void bit_cast(Call& c) {
 void elu_of(Call& c) { c.give(elu(c.x(0), c.f("alpha", 1))); }
 void selu_of(Call& c) {
   const bool old = c.version() < 6;
-  c.give(elu(c.x(0), c.f("alpha", old ? 1.6732 : 1.67326319217681884765625), c.f("gamma", old ? 1.0507 : 1.05070102214813232421875)));
+  c.give(elu(c.x(0), c.f("alpha", old ? 1.6732 : 1.67326319217681884765625),
+             c.f("gamma", old ? 1.0507 : 1.05070102214813232421875)));
 }
 void celu_of(Call& c) { c.give(celu(c.x(0), c.f("alpha", 1))); }
 void hard_sigmoid(Call& c) { c.give(clamp(c.x(0) * c.f("alpha", 0.2f) + c.f("beta", 0.5f), 0, 1)); }
@@ -203,7 +208,10 @@ void softplus_of(Call& c) { c.give(softplus(c.x(0))); }
 void is_inf(Call& c) {
   const Tensor x = c.x(0);
   const bool negative = c.i("detect_negative", 1) != 0, positive = c.i("detect_positive", 1) != 0;
-  c.give(negative && positive ? isinf(x) : negative ? isneginf(x) : positive ? isposinf(x) : zeros_like(x, {.dtype = kBool}));
+  c.give(negative && positive ? isinf(x)
+         : negative           ? isneginf(x)
+         : positive           ? isposinf(x)
+                              : zeros_like(x, {.dtype = kBool}));
 }
 /// NaN keeps its sign unknown: it stays NaN.
 void sign_of(Call& c) {
@@ -222,10 +230,12 @@ void constant(Call& c) {
   Numbers n;
   if (c.attribute("value_int")) n.values = {c.i("value_int", 0)};
   else if (c.attribute("value_float")) n.dtype = kFloat32, n.values = {c.f("value_float", 0)};
-  else if (const auto list = c.list("value_ints")) n.values.assign(list->begin(), list->end()), n.dims = {static_cast<std::int64_t>(list->size())};
+  else if (const auto list = c.list("value_ints"))
+    n.values.assign(list->begin(), list->end()), n.dims = {static_cast<std::int64_t>(list->size())};
   else if (c.attribute("value_floats")) {
     const std::vector<double> floats = c.floats("value_floats");
-    n.dtype = kFloat32, n.values.assign(floats.begin(), floats.end()), n.dims = {static_cast<std::int64_t>(floats.size())};
+    n.dtype = kFloat32, n.values.assign(floats.begin(), floats.end()),
+    n.dims = {static_cast<std::int64_t>(floats.size())};
   } else {
     c.bad("holds no tensor, number or list of them");
   }

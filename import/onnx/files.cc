@@ -43,26 +43,22 @@ constexpr ElementFact kElements[] = {
 constexpr std::int32_t kElementCount = sizeof kElements / sizeof *kElements;
 }  // namespace
 
-std::string element_name(std::int32_t e) { return e >= 0 && e < kElementCount ? kElements[e].name : "element type " + std::to_string(e); }
-std::optional<DType> dtype_of_element(std::int32_t e) { return e >= 0 && e < kElementCount ? kElements[e].dtype : std::nullopt; }
+std::string element_name(std::int32_t e) {
+  return e >= 0 && e < kElementCount ? kElements[e].name : "element type " + std::to_string(e);
+}
+std::optional<DType> dtype_of_element(std::int32_t e) {
+  return e >= 0 && e < kElementCount ? kElements[e].dtype : std::nullopt;
+}
 IntegerElement integer_element(std::int32_t e) {
   switch (static_cast<Element>(e)) {
-    case Element::UInt2:
-      return {2, false};
-    case Element::Int2:
-      return {2, true};
-    case Element::UInt4:
-      return {4, false};
-    case Element::Int4:
-      return {4, true};
-    case Element::UInt16:
-      return {16, false};
-    case Element::Int16:
-      return {16, true};
-    case Element::UInt32:
-      return {32, false};
-    default:
-      return {};
+    case Element::UInt2: return {2, false};
+    case Element::Int2: return {2, true};
+    case Element::UInt4: return {4, false};
+    case Element::Int4: return {4, true};
+    case Element::UInt16: return {16, false};
+    case Element::Int16: return {16, true};
+    case Element::UInt32: return {32, false};
+    default: return {};
   }
 }
 bool is_held_wider(std::int32_t e) {
@@ -100,9 +96,11 @@ bool lies_in_folder(const std::string& real, const Source& source) {
 }
 }  // namespace
 
-std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::string& who, const std::string& location, std::int64_t offset, std::int64_t length) {
+std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::string& who, const std::string& location,
+                                                                   std::int64_t offset, std::int64_t length) {
   if (location.empty()) source_.bad(who + " lies outside of the model, and no location says where");
-  if (source_.folder.empty()) source_.bad(who + " lies in '" + shown(location) + "': a model that is given as bytes has no folder to look in");
+  if (source_.folder.empty())
+    source_.bad(who + " lies in '" + shown(location) + "': a model that is given as bytes has no folder to look in");
   // A path that climbs, begins at the root or hides its end names nothing in the folder.
   bool inside = location.front() != '/' && location.find('\0') == std::string::npos;
   for (std::size_t at = 0; inside && at <= location.size();) {
@@ -134,7 +132,8 @@ std::pair<const char*, std::shared_ptr<void>> ExternalFiles::bytes(const std::st
     file = std::move(mapped);
   }
   if (offset > file->size || length > file->size - offset)
-    source_.bad(who + ": its data are bytes " + std::to_string(offset) + " to " + std::to_string(offset) + " + " + std::to_string(length) + " of '" + shown(location) + "', which has " + std::to_string(file->size));
+    source_.bad(who + ": its data are bytes " + std::to_string(offset) + " to " + std::to_string(offset) + " + " +
+                std::to_string(length) + " of '" + shown(location) + "', which has " + std::to_string(file->size));
   return {file->data + offset, file};
 }
 
@@ -144,9 +143,11 @@ std::string read_whole(const Source& source) {
   if (!file) source.bad("cannot open it: " + why, ErrorCode::Io);
   const std::int64_t size = files::size_of(file);
   if (size < 0) source.bad("the system does not say how large it is", ErrorCode::Io);
-  if (size > INT32_MAX) source.bad("it has " + std::to_string(size) + " bytes; the format ends at 2 GB (larger weights are external data)");
+  if (size > INT32_MAX)
+    source.bad("it has " + std::to_string(size) + " bytes; the format ends at 2 GB (larger weights are external data)");
   std::string bytes(static_cast<std::size_t>(size), '\0');
-  if (size > 0 && !files::read_at(file, 0, bytes.data(), size, why)) source.bad("cannot read it: " + why, ErrorCode::Io);
+  if (size > 0 && !files::read_at(file, 0, bytes.data(), size, why))
+    source.bad("cannot read it: " + why, ErrorCode::Io);
   return bytes;
 }
 

@@ -70,7 +70,8 @@ const Scalar& element(const Numbers& n, const std::vector<std::int64_t>& dims, s
   return n.values[static_cast<std::size_t>(place)];
 }
 
-/// Sizes, bounds and the like decide how many numbers there are: where one is symbolic, it is a tensor's affair, and not pinned for this.
+/// Sizes, bounds and the like decide how many numbers there are: where one is symbolic, it is a tensor's affair, and
+/// not pinned for this.
 bool plain(Call& c, int first) {
   for (int i = first; i < c.inputs(); ++i)
     if (c.has(i))
@@ -94,7 +95,8 @@ bool pairwise(Call& c, F&& f, bool compares = false) {
     const auto b = c.numbers(i);
     Numbers next{.dtype = compares ? kBool : made.dtype, .dims = made.dims};
     if (!broadcast(next.dims, b->dims) || !small(next.dims)) return false;
-    for (std::int64_t at = 0, n = count(next.dims); at < n; ++at) next.values.push_back(converted(f(element(made, next.dims, at), element(*b, next.dims, at)), next.dtype));
+    for (std::int64_t at = 0, n = count(next.dims); at < n; ++at)
+      next.values.push_back(converted(f(element(made, next.dims, at), element(*b, next.dims, at)), next.dtype));
     made = std::move(next);
   }
   c.give(std::move(made));
@@ -104,10 +106,19 @@ bool floats(const Scalar& a, const Scalar& b) { return a.is_float() || b.is_floa
 
 }  // namespace
 
-bool add(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a + b; }); }
-bool sub(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a - b; }); }
-bool mul(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return a * b; }); }
-bool div(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? a / b : Scalar(a.to_int() / b.to_int()); }); }
+bool add(Call& c) {
+  return pairwise(c, [](const Scalar& a, const Scalar& b) { return a + b; });
+}
+bool sub(Call& c) {
+  return pairwise(c, [](const Scalar& a, const Scalar& b) { return a - b; });
+}
+bool mul(Call& c) {
+  return pairwise(c, [](const Scalar& a, const Scalar& b) { return a * b; });
+}
+bool div(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? a / b : Scalar(a.to_int() / b.to_int()); });
+}
 bool mod(Call& c) {
   if (c.i("fmod", 0) != 0 || is_floating(c.numbers(0)->dtype)) return false;
   return pairwise(c, [](const Scalar& a, const Scalar& b) {
@@ -116,26 +127,69 @@ bool mod(Call& c) {
     return Scalar(is_negative(x) || is_negative(y) ? Int(((r.value() % y.value()) + y.value()) % y.value()) : r);
   });
 }
-bool max(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? Scalar(std::max(a.to_double(), b.to_double())) : Scalar(Int::max(a.to_int(), b.to_int())); }); }
-bool min(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return floats(a, b) ? Scalar(std::min(a.to_double(), b.to_double())) : Scalar(Int::min(a.to_int(), b.to_int())); }); }
-bool equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a == b)); }, true); }
-bool less(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a < b)); }, true); }
-bool less_or_equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a <= b)); }, true); }
-bool greater(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a > b)); }, true); }
-bool greater_or_equal(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a >= b)); }, true); }
-bool logical_and(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) && bool(b.to_int() != 0)); }, true); }
-bool logical_or(Call& c) { return pairwise(c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) || bool(b.to_int() != 0)); }, true); }
-bool logical_not(Call& c) { return unary(c, [](const Scalar& a) { return Scalar(bool(a.to_int() == 0)); }); }
-bool neg(Call& c) { return unary(c, [](const Scalar& a) { return -a; }); }
-bool abs(Call& c) { return unary(c, [](const Scalar& a) { return bool(a < 0) ? -a : a; }); }
-bool relu(Call& c) {
-  return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::max(a.to_double(), 0.0)) : Scalar(Int::max(a.to_int(), 0)); });
+bool max(Call& c) {
+  return pairwise(c, [](const Scalar& a, const Scalar& b) {
+    return floats(a, b) ? Scalar(std::max(a.to_double(), b.to_double())) : Scalar(Int::max(a.to_int(), b.to_int()));
+  });
 }
-bool floor(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::floor(a.to_double())) : a; }); }
-bool ceil(Call& c) { return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::ceil(a.to_double())) : a; }); }
+bool min(Call& c) {
+  return pairwise(c, [](const Scalar& a, const Scalar& b) {
+    return floats(a, b) ? Scalar(std::min(a.to_double(), b.to_double())) : Scalar(Int::min(a.to_int(), b.to_int()));
+  });
+}
+bool equal(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a == b)); }, true);
+}
+bool less(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a < b)); }, true);
+}
+bool less_or_equal(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a <= b)); }, true);
+}
+bool greater(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a > b)); }, true);
+}
+bool greater_or_equal(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a >= b)); }, true);
+}
+bool logical_and(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) && bool(b.to_int() != 0)); }, true);
+}
+bool logical_or(Call& c) {
+  return pairwise(
+      c, [](const Scalar& a, const Scalar& b) { return Scalar(bool(a.to_int() != 0) || bool(b.to_int() != 0)); }, true);
+}
+bool logical_not(Call& c) {
+  return unary(c, [](const Scalar& a) { return Scalar(bool(a.to_int() == 0)); });
+}
+bool neg(Call& c) {
+  return unary(c, [](const Scalar& a) { return -a; });
+}
+bool abs(Call& c) {
+  return unary(c, [](const Scalar& a) { return bool(a < 0) ? -a : a; });
+}
+bool relu(Call& c) {
+  return unary(c, [](const Scalar& a) {
+    return a.is_float() ? Scalar(std::max(a.to_double(), 0.0)) : Scalar(Int::max(a.to_int(), 0));
+  });
+}
+bool floor(Call& c) {
+  return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::floor(a.to_double())) : a; });
+}
+bool ceil(Call& c) {
+  return unary(c, [](const Scalar& a) { return a.is_float() ? Scalar(std::ceil(a.to_double())) : a; });
+}
 bool sqrt(Call& c) {
   if (!is_floating(c.numbers(0)->dtype)) return false;
-  return unary(c, [](const Scalar& a) { return a.is_symbolic() ? Scalar(reprise::sqrt(a.to_float())) : Scalar(std::sqrt(a.to_double())); });
+  return unary(c, [](const Scalar& a) {
+    return a.is_symbolic() ? Scalar(reprise::sqrt(a.to_float())) : Scalar(std::sqrt(a.to_double()));
+  });
 }
 bool cast(Call& c) {
   const std::int32_t element = static_cast<std::int32_t>(c.i("to", 1));
@@ -153,7 +207,8 @@ bool where(Call& c) {
   Numbers made{.dtype = a->dtype, .dims = p->dims};
   if (!broadcast(made.dims, a->dims) || !broadcast(made.dims, b->dims) || !small(made.dims)) return false;
   for (std::int64_t at = 0, n = count(made.dims); at < n; ++at)
-    made.values.push_back(bool(element(*p, made.dims, at).to_int() != 0) ? element(*a, made.dims, at) : element(*b, made.dims, at));
+    made.values.push_back(bool(element(*p, made.dims, at).to_int() != 0) ? element(*a, made.dims, at)
+                                                                         : element(*b, made.dims, at));
   c.give(std::move(made));
   return true;
 }
@@ -324,7 +379,8 @@ bool split(Call& c) {
   Dims parts = c.version() >= 13 ? (c.has(1) ? c.constants(1) : Dims()) : c.list("split", Dims());
   const std::int64_t n = a->dims[axis], outputs = c.outputs();
   if (parts.empty())
-    for (std::int64_t i = 0, each = (n + outputs - 1) / outputs; i < outputs; ++i) parts.push_back(std::clamp<std::int64_t>(n - i * each, 0, each));
+    for (std::int64_t i = 0, each = (n + outputs - 1) / outputs; i < outputs; ++i)
+      parts.push_back(std::clamp<std::int64_t>(n - i * each, 0, each));
   std::int64_t at = 0;
   for (std::int64_t p : parts) at = p < 0 || p > n - at ? n + 1 : at + p;
   if (at != n || static_cast<std::int64_t>(parts.size()) != outputs) return false;
@@ -415,7 +471,8 @@ bool range(Call& c) {
   const std::int64_t from = start.to_int().value(), to = limit.to_int().value(), step = delta.to_int().value();
   std::int64_t distance = 0;
   if (step == 0 || __builtin_sub_overflow(to, from, &distance)) return false;
-  const std::int64_t n = (step > 0) == (distance > 0) && distance != 0 ? (std::abs(distance) - 1) / std::abs(step) + 1 : 0;
+  const std::int64_t n =
+      (step > 0) == (distance > 0) && distance != 0 ? (std::abs(distance) - 1) / std::abs(step) + 1 : 0;
   Numbers made{.dtype = c.numbers(0)->dtype, .dims = {n}};
   if (!small(made.dims)) return false;
   for (std::int64_t i = 0; i < n; ++i) made.values.push_back(from + i * step);
@@ -476,15 +533,21 @@ bool reduce(Call& c, const Scalar& first, F&& f) {
 }
 }  // namespace
 
-bool reduce_prod(Call& c) { return reduce(c, 1, [](const Scalar& a, const Scalar& b) { return a * b; }); }
-bool reduce_sum(Call& c) { return reduce(c, 0, [](const Scalar& a, const Scalar& b) { return a + b; }); }
+bool reduce_prod(Call& c) {
+  return reduce(c, 1, [](const Scalar& a, const Scalar& b) { return a * b; });
+}
+bool reduce_sum(Call& c) {
+  return reduce(c, 0, [](const Scalar& a, const Scalar& b) { return a + b; });
+}
 bool reduce_max(Call& c) {
   if (c.numbers(0)->values.empty() || is_floating(c.numbers(0)->dtype)) return false;
-  return reduce(c, c.numbers(0)->values[0], [](const Scalar& a, const Scalar& b) { return Scalar(Int::max(a.to_int(), b.to_int())); });
+  return reduce(c, c.numbers(0)->values[0],
+                [](const Scalar& a, const Scalar& b) { return Scalar(Int::max(a.to_int(), b.to_int())); });
 }
 bool reduce_min(Call& c) {
   if (c.numbers(0)->values.empty() || is_floating(c.numbers(0)->dtype)) return false;
-  return reduce(c, c.numbers(0)->values[0], [](const Scalar& a, const Scalar& b) { return Scalar(Int::min(a.to_int(), b.to_int())); });
+  return reduce(c, c.numbers(0)->values[0],
+                [](const Scalar& a, const Scalar& b) { return Scalar(Int::min(a.to_int(), b.to_int())); });
 }
 
 }  // namespace fold

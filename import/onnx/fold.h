@@ -1,7 +1,8 @@
 #pragma once
 #include "import/onnx/core.h"
 
-/// What operators give of numbers (fold.cc): each is false where the result is too large for numbers, or not an affair of sizes.
+/// What operators give of numbers (fold.cc): each is false where the result is too large for numbers, or not an affair
+/// of sizes.
 namespace reprise::onnx::fold {
 
 bool add(Call&);
@@ -47,7 +48,8 @@ bool reduce_min(Call&);
 
 }  // namespace reprise::onnx::fold
 namespace reprise::onnx {
-/// Sizes that Reshape gives: 0 copies a size unless `allow_zero`, -1 is what is left. (view's -1 is not asked for where sizes are known.)
+/// Sizes that Reshape gives: 0 copies a size unless `allow_zero`, -1 is what is left. (view's -1 is not asked for where
+/// sizes are known.)
 Ints reshaped_sizes(const Call&, const std::vector<Int>& wanted, const Ints& from, bool allow_zero);
 /// Is it symbolic, and known to be a size? Then it is not asked about.
 bool is_size(Int);

@@ -9,7 +9,8 @@
 
 #include "reprise/onnx.h"
 
-/// What an ONNX file says, checked one message at a time, in structs of our own: format.proto's generated header is seen in decode.cc alone.
+/// What an ONNX file says, checked one message at a time, in structs of our own: format.proto's generated header is
+/// seen in decode.cc alone.
 namespace reprise::onnx {
 
 /// The format's numbers of element types.
@@ -73,7 +74,18 @@ struct ValueInfo {
 struct GraphData;
 struct Attribute {
   std::string name{};
-  enum class Kind : std::uint8_t { None, Float, Int, String, Tensor, Graph, Floats, Ints, Strings, Other } kind = Kind::None;
+  enum class Kind : std::uint8_t {
+    None,
+    Float,
+    Int,
+    String,
+    Tensor,
+    Graph,
+    Floats,
+    Ints,
+    Strings,
+    Other
+  } kind = Kind::None;
   double f = 0;
   std::int64_t i = 0;
   std::string s{};
@@ -125,7 +137,8 @@ class ExternalFiles {
  public:
   explicit ExternalFiles(const Source& source) : source_(source) {}
   /// The bytes and who keeps them. Throws FileFormat, Io.
-  std::pair<const char*, std::shared_ptr<void>> bytes(const std::string& tensor, const std::string& location, std::int64_t offset, std::int64_t length);
+  std::pair<const char*, std::shared_ptr<void>> bytes(const std::string& tensor, const std::string& location,
+                                                      std::int64_t offset, std::int64_t length);
 
  private:
   struct Mapped;

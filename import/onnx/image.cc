@@ -10,7 +10,8 @@ void depth_to_space(Call& c) {
   if (x.dim() != 4 || b < 1) c.bad("of ", x.dim(), " dimensions in blocks of ", b);
   const Int n = x.size(0), depth = x.size(1) / (b * b), h = x.size(2), w = x.size(3);
   const bool columns = c.s("mode", "DCR") == "CRD";
-  const Tensor parts = columns ? x.reshape({n, depth, b, b, h, w}).permute({0, 1, 4, 2, 5, 3}) : x.reshape({n, b, b, depth, h, w}).permute({0, 3, 4, 1, 5, 2});
+  const Tensor parts = columns ? x.reshape({n, depth, b, b, h, w}).permute({0, 1, 4, 2, 5, 3})
+                               : x.reshape({n, b, b, depth, h, w}).permute({0, 3, 4, 1, 5, 2});
   c.give(parts.reshape({n, depth, h * b, w * b}));
 }
 void space_to_depth(Call& c) {
@@ -71,11 +72,14 @@ Tensor cubic(const Tensor& distance) {
 }
 void grid_sample(Call& c) {
   const Tensor x = c.x(0), grid = c.x(1);
-  Sampling s{c.s("mode", c.version() < 20 ? "bilinear" : "linear"), c.s("padding_mode", "zeros"), c.i("align_corners", 0) != 0};
+  Sampling s{c.s("mode", c.version() < 20 ? "bilinear" : "linear"), c.s("padding_mode", "zeros"),
+             c.i("align_corners", 0) != 0};
   if (s.mode == "bilinear") s.mode = "linear";
   if (s.mode == "bicubic") s.mode = "cubic";
-  if (s.mode != "linear" && s.mode != "nearest" && s.mode != "cubic") c.bad("the mode is '", s.mode, "'; wanted linear, nearest or cubic");
-  if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection") c.bad("the padding is '", s.padding, "'; wanted zeros, border or reflection");
+  if (s.mode != "linear" && s.mode != "nearest" && s.mode != "cubic")
+    c.bad("the mode is '", s.mode, "'; wanted linear, nearest or cubic");
+  if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection")
+    c.bad("the padding is '", s.padding, "'; wanted zeros, border or reflection");
   const int dims = x.dim() - 2;
   if (dims < 1 || dims > 3 || grid.dim() != x.dim()) c.bad("of ", x.dim(), " dimensions with a grid of ", grid.dim());
   if (grid.size(-1) != dims) c.bad("has a grid of ", grid.size(-1).hint(), " coordinates for ", dims, " dimensions");
@@ -142,7 +146,9 @@ void affine_grid(Call& c) {
 void roi_align(Call& c) {
   const Tensor x = c.x(0), rois = c.x(1), batch = c.x(2).to(kInt64);
   const std::int64_t h = c.i("output_height", 1), w = c.i("output_width", 1), ratio = c.i("sampling_ratio", 0);
-  if (ratio < 1) c.bad("has sampling_ratio ", ratio, ": how many samples there are may not depend on the regions (wanted 1 or more)");
+  if (ratio < 1)
+    c.bad("has sampling_ratio ", ratio,
+          ": how many samples there are may not depend on the regions (wanted 1 or more)");
   const double scale = c.f("spatial_scale", 1);
   const bool half = c.version() >= 16 && c.s("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   const std::string mode = c.s("mode", "avg");
@@ -163,24 +169,26 @@ void roi_align(Call& c) {
   const auto [y0, y1, fy, in_y] = along(1, h, x.size(2));
   const auto [x0, x1, fx, in_x] = along(0, w, x.size(3));
   const auto at = [&](const Tensor& row, const Tensor& column) {
-    return index(x, {batch.view({-1, 1, 1}), Tensor(), row.unsqueeze(2), column.unsqueeze(1)});  // [rois, rows, columns, c]
+    // [rois, rows, columns, c]
+    return index(x, {batch.view({-1, 1, 1}), Tensor(), row.unsqueeze(2), column.unsqueeze(1)});
   };
-  const auto beside = [](const Tensor& rows, const Tensor& columns) { return (rows.unsqueeze(2) * columns.unsqueeze(1)).unsqueeze(-1); };
+  const auto beside = [](const Tensor& rows, const Tensor& columns) {
+    return (rows.unsqueeze(2) * columns.unsqueeze(1)).unsqueeze(-1);
+  };
   const Tensor inside = (in_y.unsqueeze(2) & in_x.unsqueeze(1)).unsqueeze(-1);
-  const Tensor parts[] = {at(y0, x0) * beside(1 - fy, 1 - fx), at(y0, x1) * beside(1 - fy, fx), at(y1, x0) * beside(fy, 1 - fx), at(y1, x1) * beside(fy, fx)};
+  const Tensor parts[] = {at(y0, x0) * beside(1 - fy, 1 - fx), at(y0, x1) * beside(1 - fy, fx),
+                          at(y1, x0) * beside(fy, 1 - fx), at(y1, x1) * beside(fy, fx)};
   const bool most = mode == "max";
-  Tensor value = most ? maximum(maximum(parts[0], parts[1]), maximum(parts[2], parts[3])) : parts[0] + parts[1] + parts[2] + parts[3];
+  Tensor value = most ? maximum(maximum(parts[0], parts[1]), maximum(parts[2], parts[3]))
+                      : parts[0] + parts[1] + parts[2] + parts[3];
   value = where(inside, value, zeros_like(value));
   const Tensor bins = value.reshape({rois.size(0), h, ratio, w, ratio, x.size(1)});
   c.give((most ? amax(bins, {2, 4}) : mean(bins, {2, 4})).permute({0, 3, 1, 2}));
 }
 
 constexpr Row kRows[] = {
-    {"AffineGrid", 20, 0, affine_grid, 2},
-    {"DepthToSpace", 1, 0, depth_to_space},
-    {"GridSample", 16, 0, grid_sample},
-    {"RoiAlign", 10, 0, roi_align},
-    {"SpaceToDepth", 1, 0, space_to_depth},
+    {"AffineGrid", 20, 0, affine_grid, 2}, {"DepthToSpace", 1, 0, depth_to_space}, {"GridSample", 16, 0, grid_sample},
+    {"RoiAlign", 10, 0, roi_align},        {"SpaceToDepth", 1, 0, space_to_depth},
 };
 
 }  // namespace

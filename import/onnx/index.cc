@@ -9,7 +9,8 @@ Tensor from_front(const Tensor& index, Int n) { return where(index < 0, index + 
 void gather_of(Call& c) {
   const Tensor x = c.x(0), at = c.x(1);
   const int axis = axis_of(c, c.i("axis", 0), x.dim());
-  if (c.value(1).numbers && at.dim() == 0 && !c.scalar(1).is_symbolic()) return c.give(x.select(axis, c.scalar(1).to_int()));
+  if (c.value(1).numbers && at.dim() == 0 && !c.scalar(1).is_symbolic())
+    return c.give(x.select(axis, c.scalar(1).to_int()));
   std::vector<Tensor> indices(static_cast<std::size_t>(axis) + 1);
   indices.back() = at;
   c.give(index(x, indices));
@@ -22,7 +23,8 @@ void gather_elements(Call& c) {
 /// The last dimension of `at` as one index tensor each, with those of the batch in front.
 std::vector<Tensor> places(const Call& c, const Tensor& x, const Tensor& at, int batch) {
   const std::int64_t depth = at.size(at.dim() - 1).value();
-  if (depth < 1 || depth + batch > x.dim()) c.bad("indices of ", depth, " numbers into ", x.dim(), " dimensions, of which ", batch, " are the batch's");
+  if (depth < 1 || depth + batch > x.dim())
+    c.bad("indices of ", depth, " numbers into ", x.dim(), " dimensions, of which ", batch, " are the batch's");
   std::vector<Tensor> all;
   for (int b = 0; b < batch; ++b) {
     Ints sizes;
@@ -35,7 +37,8 @@ std::vector<Tensor> places(const Call& c, const Tensor& x, const Tensor& at, int
 void gather_nd(Call& c) {
   const Tensor x = c.x(0), at = c.x(1);
   const int batch = static_cast<int>(c.i("batch_dims", 0));
-  if (at.dim() < 1 || batch < 0 || batch >= at.dim()) c.bad("has batch_dims ", batch, " of indices of ", at.dim(), " dimensions");
+  if (at.dim() < 1 || batch < 0 || batch >= at.dim())
+    c.bad("has batch_dims ", batch, " of indices of ", at.dim(), " dimensions");
   c.give(index(x, places(c, x, at, batch)));
 }
 
@@ -53,7 +56,9 @@ void scatter_elements(Call& c) {
   const int axis = axis_of(c, c.i("axis", 0), x.dim());
   const Tensor at = from_front(c.x(1), x.size(axis));
   const std::string how = reduction_of(c);
-  c.give(how.empty() ? scatter(x, axis, at, updates) : how == "sum" ? scatter_add(x, axis, at, updates) : scatter_reduce(x, axis, at, updates, how));
+  c.give(how.empty()    ? scatter(x, axis, at, updates)
+         : how == "sum" ? scatter_add(x, axis, at, updates)
+                        : scatter_reduce(x, axis, at, updates, how));
 }
 void scatter_nd(Call& c) {
   const Tensor x = c.x(0), at = c.x(1), updates = c.x(2);
@@ -71,7 +76,9 @@ void scatter_nd(Call& c) {
     rows *= n;
   }
   for (int d = static_cast<int>(all.size()); d < x.dim(); ++d) row *= x.size(d);
-  c.give(index_reduce(x.reshape({rows, row}), 0, flat.reshape({flat.numel()}), updates.reshape({flat.numel(), row}), how).view(x.sizes()));
+  c.give(
+      index_reduce(x.reshape({rows, row}), 0, flat.reshape({flat.numel()}), updates.reshape({flat.numel(), row}), how)
+          .view(x.sizes()));
 }
 
 void one_hot_of(Call& c) {
@@ -90,7 +97,8 @@ void reverse_sequence(Call& c) {
   const int time = axis_of(c, c.i("time_axis", 0), x.dim()), batch = axis_of(c, c.i("batch_axis", 1), x.dim());
   if (time == batch) c.bad("time_axis and batch_axis are both ", time);
   Ints of_time, of_batch;
-  for (int d = 0; d < x.dim(); ++d) of_time.push_back(d == time ? x.size(d) : Int(1)), of_batch.push_back(d == batch ? x.size(d) : Int(1));
+  for (int d = 0; d < x.dim(); ++d)
+    of_time.push_back(d == time ? x.size(d) : Int(1)), of_batch.push_back(d == batch ? x.size(d) : Int(1));
   const Tensor t = arange(x.size(time)).view(of_time), n = lengths.to(kInt64).view(of_batch);
   c.give(gather(x, time, where(t < n, n - 1 - t, t).expand(x.sizes())));
 }

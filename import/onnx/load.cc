@@ -21,9 +21,11 @@ namespace {
 
 Port port(const ValueInfo& v, const Source& source, const char* what) {
   const std::string who = std::string(what) + " '" + shown(v.name) + "'";
-  if (v.kind != ValueInfo::Kind::Tensor) source.bad(who + " is no tensor: models take and give tensors", ErrorCode::InvalidArgument);
+  if (v.kind != ValueInfo::Kind::Tensor)
+    source.bad(who + " is no tensor: models take and give tensors", ErrorCode::InvalidArgument);
   const std::optional<DType> dtype = dtype_of_element(v.element);
-  if (!dtype && v.element != 0) source.bad(who + " is of " + element_name(v.element) + ", which is not supported", ErrorCode::InvalidArgument);
+  if (!dtype && v.element != 0)
+    source.bad(who + " is of " + element_name(v.element) + ", which is not supported", ErrorCode::InvalidArgument);
   Port p{.name = v.name, .dtype = dtype.value_or(kFloat32), .sizes = {}};
   if (v.has_shape) p.sizes = v.dims;
   return p;
@@ -44,7 +46,8 @@ void freeze_constants(const Program& p) {
 
 std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& source, const LoadOptions& options) {
   for (const auto& [name, t] : options.constants)
-    if (!t.defined()) fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "the constant '", shown(name), "' is undefined");
+    if (!t.defined())
+      fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "the constant '", shown(name), "' is undefined");
   if (options.max_steps < 1)
     fail(ErrorCode::InvalidArgument, "onnx::load", source.loc, "max_steps is ", options.max_steps,
          "; wanted 1 or more");
@@ -60,9 +63,14 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
   for (const ValueInfo& v : data.graph.inputs) {
     if (const auto given = options.constants.find(v.name); given != options.constants.end()) {
       const std::optional<DType> dtype = dtype_of_element(v.element);
-      if (dtype && *dtype != given->second.dtype()) fail(ErrorCode::DTypeMismatch, "onnx::load", source.loc, "the constant '", shown(v.name), "' is ", *dtype, " in the file, and ", given->second.dtype(), " here");
+      if (dtype && *dtype != given->second.dtype())
+        fail(ErrorCode::DTypeMismatch, "onnx::load", source.loc, "the constant '", shown(v.name), "' is ", *dtype,
+             " in the file, and ", given->second.dtype(), " here");
     }
-    if (next >= plan.program.graph.in.size() || plan.names[static_cast<std::size_t>(plan.program.graph.in[next])] != v.name) continue;  // a constant
+    // a constant
+    if (next >= plan.program.graph.in.size() ||
+        plan.names[static_cast<std::size_t>(plan.program.graph.in[next])] != v.name)
+      continue;
     Port p = port(v, source, "the input");
     const std::size_t slot = static_cast<std::size_t>(plan.program.graph.in[next]);
     p.decides_sizes = plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
@@ -84,7 +92,10 @@ const detail::Program& loaded(const std::shared_ptr<const detail::Program>& p) {
 
 std::string sizes_text(const Port& p) {
   std::string text = "[";
-  for (const Dimension& d : *p.sizes) text += (text.size() > 1 ? ", " : "") + (d.size >= 0 ? std::to_string(d.size) : d.name.empty() ? "?" : shown(d.name));
+  for (const Dimension& d : *p.sizes)
+    text += (text.size() > 1 ? ", " : "") + (d.size >= 0      ? std::to_string(d.size)
+                                             : d.name.empty() ? "?"
+                                                              : shown(d.name));
   return text + "]";
 }
 
@@ -102,7 +113,8 @@ Value admitted(const Argument& a, const Port& p) {
   }
   if (!a.tensor || !a.tensor->defined()) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, name, " is undefined");
   const Tensor& t = *a.tensor;
-  if (t.dtype() != p.dtype) fail(ErrorCode::DTypeMismatch, "onnx::Model", {}, name, " is ", p.dtype, " in the file, and ", t.dtype(), " here");
+  if (t.dtype() != p.dtype)
+    fail(ErrorCode::DTypeMismatch, "onnx::Model", {}, name, " is ", p.dtype, " in the file, and ", t.dtype(), " here");
   if (p.sizes) {
     const Ints sizes = t.sizes();
     bool fits = sizes.size() == p.sizes->size();
@@ -111,7 +123,8 @@ Value admitted(const Argument& a, const Port& p) {
     if (!fits) {
       std::string here = "[";
       for (Int d : sizes) here += (here.size() > 1 ? ", " : "") + std::to_string(d.hint());
-      fail(ErrorCode::ShapeMismatch, "onnx::Model", {}, name, " has sizes ", sizes_text(p), " in the file, and ", here, "] here");
+      fail(ErrorCode::ShapeMismatch, "onnx::Model", {}, name, " has sizes ", sizes_text(p), " in the file, and ", here,
+           "] here");
     }
   }
   return t;
@@ -127,7 +140,8 @@ std::size_t place(const std::vector<Port>& ports, std::string_view name, const c
     if (ports[i].name == name) return i;
   std::vector<std::string_view> names;
   for (const Port& p : ports) names.push_back(p.name);
-  fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "there is no ", what, " '", shown(name), "'; the nearest is '", shown(nearest_name(name, names)), "'");
+  fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "there is no ", what, " '", shown(name), "'; the nearest is '",
+       shown(nearest_name(name, names)), "'");
 }
 
 }  // namespace
@@ -146,15 +160,19 @@ Argument Argument::numbers_of(const Tensor& t) {
 
 std::vector<Tensor> Model::operator()(const std::vector<Argument>& inputs) const {
   const detail::Program& p = loaded(program_);
-  if (inputs.size() != p.inputs.size()) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "takes ", p.inputs.size(), " inputs, and is given ", inputs.size());
+  if (inputs.size() != p.inputs.size())
+    fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "takes ", p.inputs.size(), " inputs, and is given ",
+         inputs.size());
   Budget budget{p.max_steps, p.max_steps};
   Frame frame{.program = p.run, .values = std::vector<Value>(p.run.constants.size()), .budget = &budget};
-  for (std::size_t i = 0; i < inputs.size(); ++i) frame.values[static_cast<std::size_t>(p.run.graph.in[i])] = admitted(inputs[i], p.inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    frame.values[static_cast<std::size_t>(p.run.graph.in[i])] = admitted(inputs[i], p.inputs[i]);
   run_graph(p.run.graph, frame);
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < p.run.graph.out.size(); ++i) {
     const Value& v = frame.at(p.run.graph.out[i]);
-    if (!v.has_tensor && !v.numbers) fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "the result '", shown(p.outputs[i].name), "' is no tensor");
+    if (!v.has_tensor && !v.numbers)
+      fail(ErrorCode::InvalidArgument, "onnx::Model", {}, "the result '", shown(p.outputs[i].name), "' is no tensor");
     results.push_back(v.has_tensor ? v.tensor : to_tensor(*v.numbers));
   }
   return results;
@@ -192,8 +210,7 @@ bool may_be_numbers(const Tensor& t, const Port& p) {
 }  // namespace
 
 CompiledModel::CompiledModel(Model model, CompileOptions options)
-    : CompiledFunction<Model>(model, std::move(options)),
-      program_(model.program_),
+    : CompiledFunction<Model>(model, std::move(options)), program_(model.program_),
       by_branch_(std::make_shared<std::atomic<bool>>(false)) {}
 
 bool CompiledModel::as_they_are() const {
@@ -238,7 +255,8 @@ Model load_bytes(std::string_view bytes, const LoadOptions& options, SourceLoc l
 Tensor load_tensor(const std::string& path, SourceLoc loc) {
   const Source source{path, folder_of(path), loc};
   TensorData t = decode_tensor(read_whole(source), source);
-  if (!t.tensor.defined()) source.bad("the tensor is of " + element_name(t.element) + ", which is not supported", ErrorCode::InvalidArgument);
+  if (!t.tensor.defined())
+    source.bad("the tensor is of " + element_name(t.element) + ", which is not supported", ErrorCode::InvalidArgument);
   return t.tensor;
 }
 

@@ -15,14 +15,17 @@ void gemm(Call& c) {
   if (c.i("transB", 0) != 0) b = b.t();
   const double alpha = c.f("alpha", 1), beta = c.f("beta", 1);
   const bool whole = !is_floating(a.dtype());
-  const auto times = [&](const Tensor& t, double by) { return by == 1 ? t : whole ? (t.to(kFloat64) * by).to(t.dtype()) : t * by; };
+  const auto times = [&](const Tensor& t, double by) {
+    return by == 1 ? t : whole ? (t.to(kFloat64) * by).to(t.dtype()) : t * by;
+  };
   if (!c.has(2) || beta == 0) return c.give(times(mm(a, b), alpha));
   const Tensor bias = c.x(2);
   if (whole) return c.give(times(mm(a, b), alpha) + times(bias, beta));
   c.give(addmm(bias, a, b, beta, alpha));
 }
 
-// ---- Einsum: letters for the dimensions that "..." stands for, diagonals of letters that an operand has twice, products of two operands at a time
+// ---- Einsum: letters for the dimensions that "..." stands for, diagonals of letters that an operand has twice,
+// products of two operands at a time
 
 struct Term {
   Tensor x;
@@ -32,7 +35,8 @@ Term diagonals(Call& c, Term t) {
   for (std::size_t i = 0; i < t.letters.size(); ++i) {
     const std::size_t j = t.letters.find(t.letters[i], i + 1);
     if (j == std::string::npos) continue;
-    if (t.x.size(static_cast<int>(i)) != t.x.size(static_cast<int>(j))) c.bad("dimensions named '", t.letters.substr(i, 1), "' have different sizes");
+    if (t.x.size(static_cast<int>(i)) != t.x.size(static_cast<int>(j)))
+      c.bad("dimensions named '", t.letters.substr(i, 1), "' have different sizes");
     t.x = diagonal(t.x, 0, static_cast<int>(i), static_cast<int>(j));
     const char letter = t.letters[i];
     t.letters.erase(j, 1).erase(i, 1).push_back(letter);
@@ -65,13 +69,15 @@ void einsum_of(Call& c) {
     const Tensor x = c.x(static_cast<int>(terms.size()));
     const bool dotted = subscript.find("...") != std::string::npos;
     const std::size_t named = subscript.size() - (dotted ? 3 : 0), rank = static_cast<std::size_t>(x.dim());
-    if (dotted ? rank < named : rank != named) c.bad("operand ", terms.size(), " has ", rank, " dimensions, but '", subscript, "' names ", named);
+    if (dotted ? rank < named : rank != named)
+      c.bad("operand ", terms.size(), " has ", rank, " dimensions, but '", subscript, "' names ", named);
     most = std::max(most, rank - named);
     terms.push_back(diagonals(c, {x, spelled(c, subscript, rank - named)}));
     if (comma == std::string::npos) break;
     at = comma;
   }
-  if (static_cast<int>(terms.size()) != c.inputs()) c.bad("the equation has ", terms.size(), " operands, and the node ", c.inputs());
+  if (static_cast<int>(terms.size()) != c.inputs())
+    c.bad("the equation has ", terms.size(), " operands, and the node ", c.inputs());
   std::string out;
   if (arrow != std::string::npos) {
     out = spelled(c, equation.substr(arrow + 2), most);

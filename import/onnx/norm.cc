@@ -67,7 +67,8 @@ void layer_norm_of(Call& c) {
   }
   Tensor mean, inverse;
   // In float32, as stash_type has it, and rounded before the scale.
-  Tensor made = normalized(is_low_precision(x.dtype()) ? x.to(kFloat32) : x, axis, eps, &mean, &inverse).to(x.dtype()) * c.x(1);
+  Tensor made =
+      normalized(is_low_precision(x.dtype()) ? x.to(kFloat32) : x, axis, eps, &mean, &inverse).to(x.dtype()) * c.x(1);
   if (c.has(2)) made = made + c.x(2);
   c.give(made, 0);
   c.give(mean, 1);
@@ -94,7 +95,8 @@ void group_norm_of(Call& c) {
   Ints split{x.size(0), groups, each};
   for (int d = 2; d < x.dim(); ++d) split.push_back(x.size(d));
   Tensor grouped = x.reshape({x.size(0), groups, x.numel() / Int::max(x.size(0) * groups, 1)});
-  grouped = normalized(is_low_precision(x.dtype()) ? grouped.to(kFloat32) : grouped, 2, c.f("epsilon", 1e-5f)).to(x.dtype());
+  grouped =
+      normalized(is_low_precision(x.dtype()) ? grouped.to(kFloat32) : grouped, 2, c.f("epsilon", 1e-5f)).to(x.dtype());
   c.give((grouped.reshape(split) * beside(c.x(1)) + beside(c.x(2))).reshape(x.sizes()));
 }
 void lp_norm(Call& c) {
@@ -119,18 +121,15 @@ void lrn(Call& c) {
   for (int d = x.dim() - 1; d > 1; --d) pads.push_back(0), pads.push_back(0);
   pads.push_back((size - 1) / 2), pads.push_back(size / 2);
   const Tensor windows = reprise::pad(square(x), pads).unfold(1, size, 1);
-  c.give(x / pow(sum(windows, -1) * (c.f("alpha", 1e-4f) / static_cast<double>(size)) + c.f("bias", 1), c.f("beta", 0.75f)));
+  c.give(x / pow(sum(windows, -1) * (c.f("alpha", 1e-4f) / static_cast<double>(size)) + c.f("bias", 1),
+                 c.f("beta", 0.75f)));
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, 0, batch_norm_of},
-    {"GroupNormalization", 18, 0, group_norm_of},
-    {"InstanceNormalization", 6, 0, instance_norm},
-    {"LRN", 1, 0, lrn},
-    {"LayerNormalization", 17, 0, layer_norm_of},
-    {"LpNormalization", 1, 0, lp_norm},
-    {"MeanVarianceNormalization", 9, 0, mean_variance},
-    {"RMSNormalization", 23, 0, rms_norm_of},
+    {"BatchNormalization", 7, 0, batch_norm_of},        {"GroupNormalization", 18, 0, group_norm_of},
+    {"InstanceNormalization", 6, 0, instance_norm},     {"LRN", 1, 0, lrn},
+    {"LayerNormalization", 17, 0, layer_norm_of},       {"LpNormalization", 1, 0, lp_norm},
+    {"MeanVarianceNormalization", 9, 0, mean_variance}, {"RMSNormalization", 23, 0, rms_norm_of},
 };
 
 }  // namespace

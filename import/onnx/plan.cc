@@ -1,6 +1,6 @@
-// From what a file says to what is run: names become slots of one frame, which graphs inside others share (a name is visible inside, and made once);
-// operators become rows of the table. All that is not supported is told together. Nodes stand in the order of the file, which is one of a graph without
-// cycles: what is read before it is made is an error.
+// From what a file says to what is run: names become slots of one frame, which graphs inside others share (a name is
+// visible inside, and made once); operators become rows of the table. All that is not supported is told together. Nodes
+// stand in the order of the file, which is one of a graph without cycles: what is read before it is made is an error.
 #include "import/onnx/plan.h"
 
 #include <algorithm>
@@ -58,7 +58,8 @@ struct Missing {
 
 class Planner {
  public:
-  Planner(ModelData& model, const Source& source, Missing& missing) : model_(model), source_(source), missing_(missing) {
+  Planner(ModelData& model, const Source& source, Missing& missing)
+      : model_(model), source_(source), missing_(missing) {
     for (FunctionData& f : model.functions) by_name_.emplace(f.domain + ":" + f.name, &f);
   }
 
@@ -69,7 +70,9 @@ class Planner {
     Names names;
     build(model_.graph, plan_.program.graph, names, 0);
     for (const auto& [name, t] : constants)
-      if (!used_.contains(name)) fail(ErrorCode::InvalidArgument, "onnx::load", source_.loc, "the model has no input '", shown(name), "', which is to be a constant");
+      if (!used_.contains(name))
+        fail(ErrorCode::InvalidArgument, "onnx::load", source_.loc, "the model has no input '", shown(name),
+             "', which is to be a constant");
     finish();
     plan_.program.functions = std::move(functions_);
     return std::move(plan_);
@@ -167,7 +170,8 @@ class Planner {
       follow_elements(data, node);
       for (Attribute& a : data.attributes) a.graph.reset();
       for (const Attribute& a : data.attributes)
-        if (a.name == "value" && a.tensor && a.tensor->tensor.defined()) node.value = numbers_of_constant(a.tensor->tensor);
+        if (a.name == "value" && a.tensor && a.tensor->tensor.defined())
+          node.value = numbers_of_constant(a.tensor->tensor);
       node.data.op = data.op, node.data.name = data.name, node.data.domain = data.domain;
       node.data.attributes = std::move(data.attributes);
       if (!folded(node)) to.nodes.push_back(std::move(node));
@@ -175,14 +179,17 @@ class Planner {
   }
   static std::string later(const std::vector<NodeData>& all, const std::string& name) {
     for (const NodeData& n : all)
-      if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end()) return ": '" + shown(n.name) + "' makes it later, or of it (a cycle)";
+      if (std::find(n.outputs.begin(), n.outputs.end(), name) != n.outputs.end())
+        return ": '" + shown(n.name) + "' makes it later, or of it (a cycle)";
     return {};
   }
 
   void resolve(const NodeData& data, Node& node, const std::string& who) {
     for (const Attribute& a : data.attributes)
-      if (a.kind == Attribute::Kind::Tensor && a.tensor && !a.tensor->tensor.defined() && dtype_of_element(a.tensor->element) == std::nullopt && a.of_caller.empty())
-        missing_.tensors.push_back("the attribute '" + shown(a.name) + "' of " + who + " is of " + element_name(a.tensor->element));
+      if (a.kind == Attribute::Kind::Tensor && a.tensor && !a.tensor->tensor.defined() &&
+          dtype_of_element(a.tensor->element) == std::nullopt && a.of_caller.empty())
+        missing_.tensors.push_back("the attribute '" + shown(a.name) + "' of " + who + " is of " +
+                                   element_name(a.tensor->element));
     if (const auto own = by_name_.find(data.domain + ":" + data.op); own != by_name_.end()) {
       node.function = function(*own->second).get();
       return;
@@ -239,14 +246,10 @@ class Planner {
         return 0;
       };
       const auto of = [&](std::size_t i) { return i < node.elements.size() ? node.elements[i] : 0; };
-      if (data.op == "Cast" || data.op == "BitCast")
-        set_element(node.out[0], said("to"));
-      else if (data.op == "CastLike")
-        set_element(node.out[0], of(1));
-      else if (data.op == "QuantizeLinear")
-        set_element(node.out[0], of(2) ? of(2) : said("output_dtype"));
-      else if (const std::int32_t t = said("dtype"))
-        set_element(node.out[0], t);
+      if (data.op == "Cast" || data.op == "BitCast") set_element(node.out[0], said("to"));
+      else if (data.op == "CastLike") set_element(node.out[0], of(1));
+      else if (data.op == "QuantizeLinear") set_element(node.out[0], of(2) ? of(2) : said("output_dtype"));
+      else if (const std::int32_t t = said("dtype")) set_element(node.out[0], t);
       for (const Attribute& a : data.attributes)
         if (data.op == "ConstantOfShape" && a.kind == Attribute::Kind::Tensor)
           set_element(node.out[0], a.tensor->element);
@@ -264,7 +267,8 @@ class Planner {
     }
     if (made_.size() > 10'000) source_.bad("it has more than 10,000 functions");
     made_[key] = nullptr;
-    if (++functions_deep_ > kDeepest) source_.bad("functions call each other more than " + std::to_string(kDeepest) + " deep");
+    if (++functions_deep_ > kDeepest)
+      source_.bad("functions call each other more than " + std::to_string(kDeepest) + " deep");
     auto f = std::make_shared<Function>();
     f->name = from.name, f->domain = from.domain, f->defaults = std::move(from.defaults);
     // The body is planned as a model of its own.
@@ -277,7 +281,8 @@ class Planner {
     nodes(from.nodes, body, names, 0);
     for (const std::string& out : from.outputs) {
       const int found = names.find(out);
-      if (found < 0) source_.bad("nothing makes the result '" + shown(out) + "' of the function '" + shown(from.name) + "'");
+      if (found < 0)
+        source_.bad("nothing makes the result '" + shown(out) + "' of the function '" + shown(from.name) + "'");
       body.out.push_back(found);
     }
     finish();
@@ -289,20 +294,25 @@ class Planner {
   }
 
   bool is_constant(const NodeData& data, const Node& node) {
-    if (data.op != "Constant" || !data.domain.empty() || node.out.size() != 1 || node.out[0] < 0 || !node.in.empty()) return false;
+    if (data.op != "Constant" || !data.domain.empty() || node.out.size() != 1 || node.out[0] < 0 || !node.in.empty())
+      return false;
     for (const Attribute& a : data.attributes) {
       if (!a.of_caller.empty()) return false;
       using Kind = Attribute::Kind;
-      if (a.name == "value" && a.kind == Kind::Tensor) return constant(node.out[0], *a.tensor, "node '" + shown(node.scope) + "'"), true;
-      if (a.name == "value_float" && a.kind == Kind::Float) return set_constant(node.out[0], tensor(static_cast<float>(a.f))), true;
+      if (a.name == "value" && a.kind == Kind::Tensor)
+        return constant(node.out[0], *a.tensor, "node '" + shown(node.scope) + "'"), true;
+      if (a.name == "value_float" && a.kind == Kind::Float)
+        return set_constant(node.out[0], tensor(static_cast<float>(a.f))), true;
       if (a.name == "value_int" && a.kind == Kind::Int) return set_constant(node.out[0], tensor(a.i)), true;
       if (a.name == "value_ints" && a.kind == Kind::Ints) return set_constant(node.out[0], tensor_of(a.ints)), true;
-      if (a.name == "value_floats" && a.kind == Kind::Floats) return set_constant(node.out[0], tensor_of(std::vector<float>(a.floats.begin(), a.floats.end()))), true;
+      if (a.name == "value_floats" && a.kind == Kind::Floats)
+        return set_constant(node.out[0], tensor_of(std::vector<float>(a.floats.begin(), a.floats.end()))), true;
     }
     return false;
   }
 
-  /// Of constants alone: computed now, where it takes no more memory than they do. (What cannot be computed says so when it is run.)
+  /// Of constants alone: computed now, where it takes no more memory than they do. (What cannot be computed says so
+  /// when it is run.)
   bool folded(const Node& node) {
     if (!node.row || !node.graphs.empty() || node.in.empty() || node.wraps) return false;
     bool all = true, numbers = true, referring = false;
@@ -385,7 +395,8 @@ class Planner {
     for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
       bool wanted = false;
       for (int s : n->out) wanted |= s >= 0 && marks[static_cast<std::size_t>(s)];
-      // What a graph inside takes and gives stands beside the node's own: of a loop behind the number of the turn (and whether it goes on).
+      // What a graph inside takes and gives stands beside the node's own: of a loop behind the number of the turn (and
+      // whether it goes on).
       const bool loops = n->data.op == "Loop";
       for (const auto& [name, inner] : n->graphs) {
         const std::size_t results = loops ? 1 : 0;
@@ -430,7 +441,8 @@ Plan make_plan(ModelData& model, const Source& source, const std::map<std::strin
     const auto& [domain, op, version] = key;
     text += "\n  " + (domain.empty() ? std::string("ai.onnx") : shown(domain)) + "." + shown(op);
     if (version) text += " of version " + std::to_string(version);
-    text += ": " + std::to_string(of.count) + (of.count == 1 ? " node" : " nodes") + ", the first is '" + shown(of.first) + "'" + (of.why.empty() ? "" : " (" + of.why + ")");
+    text += ": " + std::to_string(of.count) + (of.count == 1 ? " node" : " nodes") + ", the first is '" +
+            shown(of.first) + "'" + (of.why.empty() ? "" : " (" + of.why + ")");
   }
   for (const std::string& t : missing.tensors)
     if (++told <= kMost) text += "\n  " + t;

@@ -5,14 +5,14 @@ namespace reprise::onnx {
 
 struct Plan {
   Program program{};
-  std::vector<bool> decides{};  ///< by slot: its elements decide sizes
-  std::vector<bool> chooses{};  ///< by slot: its elements decide which branch of an If is taken
-  std::vector<std::string> names{};  ///< by slot
+  std::vector<bool> decides{};           ///< by slot: its elements decide sizes
+  std::vector<bool> chooses{};           ///< by slot: its elements decide which branch of an If is taken
+  std::vector<std::string> names{};      ///< by slot
   std::vector<std::int32_t> elements{};  ///< by slot: what is held wider than the file says (is_held_wider); 0: nothing
 };
 
-/// Resolves names, versions and functions. Constants' nodes are gone. Throws FileFormat (cycles, names that nothing makes, that two make), and one InvalidArgument for
-/// all that is not supported.
+/// Resolves names, versions and functions. Constants' nodes are gone. Throws FileFormat (cycles, names that nothing
+/// makes, that two make), and one InvalidArgument for all that is not supported.
 Plan make_plan(ModelData&, const Source&, const std::map<std::string, Tensor>& constants);
 
 }  // namespace reprise::onnx

@@ -110,13 +110,17 @@ Bytes signed_bytes(Call& c, int input, int zero) {
   return b;
 }
 
-/// The product of what is left of a and of b less their zero points, in int32: sums of products of bytes, and what the zero points add to them.
+/// The product of what is left of a and of b less their zero points, in int32: sums of products of bytes, and what the
+/// zero points add to them.
 Tensor integer_product(Call& c, int a_input, int a_zero, int b_input, int b_zero) {
   const Tensor a = c.x(a_input), b = c.x(b_input);
   auto byte = [](const Tensor& t) { return t.dtype() == kInt8 || t.dtype() == kUInt8; };
-  auto one = [&](int zero) { return !c.has(zero) || c.x(zero).dim() == 0 || (c.x(zero).dim() == 1 && bool(c.x(zero).size(0) == 1)); };
+  auto one = [&](int zero) {
+    return !c.has(zero) || c.x(zero).dim() == 0 || (c.x(zero).dim() == 1 && bool(c.x(zero).size(0) == 1));
+  };
   // A zero point for each row of more than a matrix, products in batches: by int32.
-  if (!byte(a) || !byte(b) || a.dim() < 2 || b.dim() != 2 || !(one(a_zero) || (a.dim() == 2 && c.x(a_zero).dim() == 1)) || !(one(b_zero) || c.x(b_zero).dim() == 1))
+  if (!byte(a) || !byte(b) || a.dim() < 2 || b.dim() != 2 ||
+      !(one(a_zero) || (a.dim() == 2 && c.x(a_zero).dim() == 1)) || !(one(b_zero) || c.x(b_zero).dim() == 1))
     return matmul(centred(c, a_input, a_zero, true), centred(c, b_input, b_zero, false));
   Bytes x = signed_bytes(c, a_input, a_zero), y = signed_bytes(c, b_input, b_zero);
   Ints sizes = a.sizes();
@@ -143,10 +147,8 @@ void qlinear_matmul(Call& c) {
 }
 
 constexpr Row kRows[] = {
-    {"DequantizeLinear", 10, 0, dequantize},
-    {"DynamicQuantizeLinear", 11, 0, dynamic_quantize},
-    {"MatMulInteger", 10, 0, matmul_integer},
-    {"QLinearMatMul", 10, 0, qlinear_matmul},
+    {"DequantizeLinear", 10, 0, dequantize},  {"DynamicQuantizeLinear", 11, 0, dynamic_quantize},
+    {"MatMulInteger", 10, 0, matmul_integer}, {"QLinearMatMul", 10, 0, qlinear_matmul},
     {"QuantizeLinear", 10, 0, quantize},
 };
 

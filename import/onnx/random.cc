@@ -20,14 +20,17 @@ Tensor uniform(Call& c, const Ints& sizes, DType t) {
   const double low = c.f("low", 0), high = c.f("high", 1);
   return (rand(sizes, {.dtype = kFloat32}) * (high - low) + low).to(t);
 }
-Tensor normal(Call& c, const Ints& sizes, DType t) { return (randn(sizes, {.dtype = kFloat32}) * c.f("scale", 1) + c.f("mean", 0)).to(t); }
+Tensor normal(Call& c, const Ints& sizes, DType t) {
+  return (randn(sizes, {.dtype = kFloat32}) * c.f("scale", 1) + c.f("mean", 0)).to(t);
+}
 
 void bernoulli_of(Call& c) {
   const Tensor x = c.x(0);
   c.give((rand(x.sizes(), {.dtype = kFloat32}) < x.to(kFloat32)).to(dtype_of_call(c, x.dtype())));
 }
 void multinomial_of(Call& c) {
-  const std::optional<DType> t = dtype_of_element(static_cast<std::int32_t>(c.i("dtype", static_cast<std::int64_t>(Element::Int32))));
+  const std::optional<DType> t =
+      dtype_of_element(static_cast<std::int32_t>(c.i("dtype", static_cast<std::int64_t>(Element::Int32))));
   if (!t) c.bad("the dtype is not supported");
   c.give(multinomial(softmax(c.x(0), -1), c.i("sample_size", 1), true).to(*t));
 }

@@ -11,12 +11,12 @@ namespace {
 
 /// What all three share: inputs by direction, with the batch where the formulas have it.
 struct Network {
-  Tensor x;           ///< [turns, batch, input]
-  Tensor w, r;        ///< weights by direction, [directions, gates * hidden, input or hidden]
+  Tensor x;     ///< [turns, batch, input]
+  Tensor w, r;  ///< weights by direction, [directions, gates * hidden, input or hidden]
   std::int64_t hidden = 0, turns = 0, directions = 1;
   bool reverse = false;
   bool batch_first = false;
-  Tensor mask;        ///< [turns, batch, 1]: is this turn one of the sequence? undefined: of all
+  Tensor mask;  ///< [turns, batch, 1]: is this turn one of the sequence? undefined: of all
   bool masked = false;
   double clip = 0;
   struct Activation {
@@ -90,7 +90,8 @@ Network network(Call& c, std::size_t gates, std::vector<std::string> activations
   n.x = n.batch_first ? c.x(0).transpose(0, 1) : c.x(0);
   if (n.x.dim() != 3) c.bad("of ", n.x.dim(), " dimensions; wanted 3");
   const std::string direction = c.s("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") c.bad("the direction is '", direction, "'; wanted forward, reverse or bidirectional");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    c.bad("the direction is '", direction, "'; wanted forward, reverse or bidirectional");
   n.reverse = direction == "reverse", n.directions = direction == "bidirectional" ? 2 : 1;
   n.hidden = n.r.size(-1).value();
   if (const std::int64_t said = c.i("hidden_size", n.hidden); said != n.hidden)
@@ -119,13 +120,15 @@ Tensor initial(Call& c, const Network& n, int input, std::int64_t direction) {
   return c.x(input).select(n.batch_first ? 1 : 0, direction);
 }
 /// [directions * k * hidden] as k rows of one direction.
-Tensor row(const Tensor& t, std::int64_t direction, std::int64_t hidden, std::int64_t k) { return t.select(0, direction).slice(0, k * hidden, (k + 1) * hidden); }
+Tensor row(const Tensor& t, std::int64_t direction, std::int64_t hidden, std::int64_t k) {
+  return t.select(0, direction).slice(0, k * hidden, (k + 1) * hidden);
+}
 
 using State = std::vector<Tensor>;
 /// Runs `turn(x, state, direction)` over each direction. state[0] is the output.
 template <class Turn>
 void run(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn) {
-  std::vector<Tensor> outputs;                 // by direction [turns, batch, hidden]
+  std::vector<Tensor> outputs;  // by direction [turns, batch, hidden]
   std::vector<std::vector<Tensor>> last(initials.size());
   for (std::int64_t d = 0; d < n.directions; ++d) {
     State state;
@@ -183,7 +186,9 @@ void lstm_with(Call& c, const Network& n) {
     Tensor sums = matmul(x, w.w.t()) + matmul(s[0], w.r.t());
     if (w.biased) sums = sums + w.wb + w.rb;
     const std::size_t f = 3 * static_cast<std::size_t>(d);
-    const auto peeked = [&](std::int64_t k, std::int64_t of, const Tensor& cell) { return c.has(7) ? gate(sums, k, n.hidden) + row(c.x(7), d, n.hidden, of) * cell : gate(sums, k, n.hidden); };
+    const auto peeked = [&](std::int64_t k, std::int64_t of, const Tensor& cell) {
+      return c.has(7) ? gate(sums, k, n.hidden) + row(c.x(7), d, n.hidden, of) * cell : gate(sums, k, n.hidden);
+    };
     const Tensor in = activation(n, f, clipped(n, peeked(0, 0, s[1])));
     const Tensor forget = couples ? 1 - in : activation(n, f, clipped(n, peeked(2, 2, s[1])));
     const Tensor cell = forget * s[1] + in * activation(n, f + 1, clipped(n, gate(sums, 3, n.hidden)));

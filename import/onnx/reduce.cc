@@ -73,7 +73,8 @@ void reduce_sum_square(Call& c) {
 void reduce_mean(Call& c) {
   const Reduction r = reduction(c);
   if (r.nothing) return c.give(r.x);
-  c.give(is_floating(r.x.dtype()) ? mean(r.x, r.dims(), r.keep) : div(sum(r.x, r.dims(), r.keep), r.count(), "trunc").to(r.x.dtype()));
+  c.give(is_floating(r.x.dtype()) ? mean(r.x, r.dims(), r.keep)
+                                  : div(sum(r.x, r.dims(), r.keep), r.count(), "trunc").to(r.x.dtype()));
 }
 void reduce_prod(Call& c) {
   const Reduction r = reduction(c);
@@ -82,7 +83,10 @@ void reduce_prod(Call& c) {
 /// The extreme of nothing is the one that any element replaces.
 Scalar least_or_most(DType t, bool most) {
   if (is_floating(t)) return most ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  const auto of = [&](auto type) { return Scalar(static_cast<std::int64_t>(most ? std::numeric_limits<decltype(type)>::max() : std::numeric_limits<decltype(type)>::min())); };
+  const auto of = [&](auto type) {
+    return Scalar(static_cast<std::int64_t>(most ? std::numeric_limits<decltype(type)>::max()
+                                                 : std::numeric_limits<decltype(type)>::min()));
+  };
   switch (t) {
     case DType::Int8: return of(std::int8_t());
     case DType::UInt8: return of(std::uint8_t());

@@ -1,5 +1,6 @@
-// Resize, one dimension after the other: where each new place lies among the old ones, and the old places that it is made of with their weights. Where each takes
-// a few they are gathered; antialiasing takes as many as the scale says, and is a product with the matrix of weights.
+// Resize, one dimension after the other: where each new place lies among the old ones, and the old places that it is
+// made of with their weights. Where each takes a few they are gathered; antialiasing takes as many as the scale says,
+// and is a product with the matrix of weights.
 #include <cmath>
 
 #include "import/onnx/fold.h"
@@ -9,8 +10,8 @@ namespace {
 
 struct Along {
   Int from, to;
-  Scalar scale;                 ///< a float
-  Scalar length;                ///< from * scale, which may be no whole number
+  Scalar scale;   ///< a float
+  Scalar length;  ///< from * scale, which may be no whole number
   Scalar roi_start = 0.0, roi_end = 1.0;
 };
 struct How {
@@ -30,7 +31,8 @@ Tensor coordinates(Call& c, const Along& a, const How& how) {
   if (mode == "half_pixel") return (x + 0.5) / a.scale - 0.5;
   if (mode == "asymmetric") return x / a.scale;
   if (mode == "pytorch_half_pixel") return bool(a.to > 1) ? (x + 0.5) / a.scale - 0.5 : zeros_like(x);
-  if (mode == "align_corners") return bool(a.to > 1) ? x * ((Scalar(a.from - 1) * 1.0) / (a.length - Scalar(1.0))) : zeros_like(x);
+  if (mode == "align_corners")
+    return bool(a.to > 1) ? x * ((Scalar(a.from - 1) * 1.0) / (a.length - Scalar(1.0))) : zeros_like(x);
   if (mode == "half_pixel_symmetric") {
     const Scalar adjustment = Scalar(Scalar(a.to) * 1.0) / a.length, centre = Scalar(a.from) * 0.5;
     return (x + 0.5) / a.scale - 0.5 + centre * (Scalar(1.0) - adjustment);
@@ -40,7 +42,9 @@ Tensor coordinates(Call& c, const Along& a, const How& how) {
     if (bool(a.to > 1)) return x * ((a.roi_end - a.roi_start) * last / Scalar(a.to - 1)) + a.roi_start * last;
     return zeros_like(x) + (a.roi_start + a.roi_end) * last * 0.5;
   }
-  c.bad("the coordinates are by '", mode, "', which is none of half_pixel, asymmetric, pytorch_half_pixel, align_corners, half_pixel_symmetric, tf_crop_and_resize");
+  c.bad("the coordinates are by '", mode,
+        "', which is none of half_pixel, asymmetric, pytorch_half_pixel, align_corners, half_pixel_symmetric, "
+        "tf_crop_and_resize");
 }
 
 Tensor cubic_weight(const Tensor& distance, double a) {
@@ -61,11 +65,10 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
   const Int last = a.from - 1;
   Tensor made;
   if (how.mode == "nearest") {
-    const Tensor place = how.nearest == "round_prefer_floor" ? ceil(at - 0.5)
-                         : how.nearest == "round_prefer_ceil" ? floor(at + 0.5)
-                         : how.nearest == "floor" || (how.nearest == kOfSet10 && bool(a.scale >= 1.0))
-                             ? floor(at)
-                             : ceil(at);
+    const Tensor place = how.nearest == "round_prefer_floor"                                           ? ceil(at - 0.5)
+                         : how.nearest == "round_prefer_ceil"                                          ? floor(at + 0.5)
+                         : how.nearest == "floor" || (how.nearest == kOfSet10 && bool(a.scale >= 1.0)) ? floor(at)
+                                                                                                       : ceil(at);
     made = index_select(x, d, clamp(place.to(kInt64), 0, last));
   } else {
     const bool linear = how.mode == "linear";
@@ -79,7 +82,8 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
       Tensor weights = linear ? clamp_min(1 - abs(distance), 0) : cubic_weight(distance, how.cubic);
       if (how.exclude_outside) weights = where((place >= 0) & (place <= last), weights, 0);
       weights = weights / sum(weights, 1, true);
-      made = matmul(index_select(real, d, clamp(place, 0, last)).movedim(d, -1), weights.to(real.dtype()).t()).movedim(-1, d);
+      made = matmul(index_select(real, d, clamp(place, 0, last)).movedim(d, -1), weights.to(real.dtype()).t())
+                 .movedim(-1, d);
     } else {
       const Tensor first = floor(at), part = at - first;
       const Tensor begin = first.to(kInt64);
@@ -97,7 +101,8 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
         for (Tensor& w : weights) w = w / all;
       }
       for (int k = 0; k < taps; ++k) {
-        const Tensor part_of = index_select(real, d, clamp(begin + (linear ? k : k - 1), 0, last)) * beside(weights[static_cast<std::size_t>(k)].to(real.dtype()), x.dim(), d);
+        const Tensor part_of = index_select(real, d, clamp(begin + (linear ? k : k - 1), 0, last)) *
+                               beside(weights[static_cast<std::size_t>(k)].to(real.dtype()), x.dim(), d);
         made = k == 0 ? part_of : made + part_of;
       }
     }
@@ -110,28 +115,36 @@ Tensor resized(Call& c, const Tensor& x, int d, const Along& a, const How& how) 
 
 /// floor(from * scale): of whole scales without a question.
 Int scaled(Int from, const Scalar& scale) {
-  if (scale.is_symbolic()) return Int(static_cast<std::int64_t>(std::floor(static_cast<double>(from.value()) * scale.to_double())));
+  if (scale.is_symbolic())
+    return Int(static_cast<std::int64_t>(std::floor(static_cast<double>(from.value()) * scale.to_double())));
   const double s = scale.to_double();
   if (s == std::floor(s) && s < 1e9) return from * static_cast<std::int64_t>(s);
   if (s > 0 && 1 / s == std::floor(1 / s)) return from / static_cast<std::int64_t>(1 / s);
   return Int(static_cast<std::int64_t>(std::floor(static_cast<double>(from.value()) * s)));
 }
 
-void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector<Int> sizes, const std::vector<Scalar>& roi, How how) {
-  std::vector<std::int64_t> axes = c.version() >= 18 ? c.list("axes", std::vector<std::int64_t>()) : std::vector<std::int64_t>();
+void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector<Int> sizes,
+               const std::vector<Scalar>& roi, How how) {
+  std::vector<std::int64_t> axes =
+      c.version() >= 18 ? c.list("axes", std::vector<std::int64_t>()) : std::vector<std::int64_t>();
   if (axes.empty())
     for (int d = 0; d < x.dim(); ++d) axes.push_back(d);
   const std::size_t n = axes.size();
   if (scales.empty() == sizes.empty()) c.bad("wants scales or sizes, one of the two");
-  if ((scales.empty() ? sizes.size() : scales.size()) != n) c.bad("has ", scales.empty() ? sizes.size() : scales.size(), " scales or sizes for ", n, " axes");
+  if ((scales.empty() ? sizes.size() : scales.size()) != n)
+    c.bad("has ", scales.empty() ? sizes.size() : scales.size(), " scales or sizes for ", n, " axes");
   const std::string policy = c.version() >= 18 ? c.s("keep_aspect_ratio_policy", "stretch") : "stretch";
   if (!sizes.empty() && policy != "stretch") {
     double one = policy == "not_larger" ? HUGE_VAL : 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const double s = static_cast<double>(sizes[i].value()) / static_cast<double>(x.size(axis_of(c, axes[i], x.dim())).value());
+      const double s =
+          static_cast<double>(sizes[i].value()) / static_cast<double>(x.size(axis_of(c, axes[i], x.dim())).value());
       one = policy == "not_larger" ? std::min(one, s) : std::max(one, s);
     }
-    for (std::size_t i = 0; i < n; ++i) sizes[i] = static_cast<std::int64_t>(std::floor(static_cast<double>(x.size(axis_of(c, axes[i], x.dim())).value()) * one + 0.5)), scales.push_back(one);
+    for (std::size_t i = 0; i < n; ++i)
+      sizes[i] = static_cast<std::int64_t>(
+          std::floor(static_cast<double>(x.size(axis_of(c, axes[i], x.dim())).value()) * one + 0.5)),
+      scales.push_back(one);
   }
   Tensor made = x;
   for (std::size_t i = 0; i < n; ++i) {
@@ -143,9 +156,13 @@ void resize_to(Call& c, const Tensor& x, std::vector<Scalar> scales, std::vector
     a.length = scales.empty() ? Scalar(a.to) * 1.0 : Scalar(a.from) * scales[i];
     const bool crops = how.coordinates == "tf_crop_and_resize" && roi.size() == 2 * n;
     if (crops) a.roi_start = roi[i], a.roi_end = roi[i + n];
-    const bool whole = crops && !(!a.roi_start.is_symbolic() && !a.roi_end.is_symbolic() && a.roi_start.to_double() == 0 && a.roi_end.to_double() == 1);
+    const bool whole = crops && !(!a.roi_start.is_symbolic() && !a.roi_end.is_symbolic() &&
+                                  a.roi_start.to_double() == 0 && a.roi_end.to_double() == 1);
     // Of a dimension that stays nothing is asked.
-    if (!whole && (scales.empty() ? identical(a.to, a.from) || (!a.to.is_symbolic() && !a.from.is_symbolic() && a.to == a.from) : !a.scale.is_symbolic() && a.scale.to_double() == 1)) continue;
+    if (!whole &&
+        (scales.empty() ? identical(a.to, a.from) || (!a.to.is_symbolic() && !a.from.is_symbolic() && a.to == a.from)
+                        : !a.scale.is_symbolic() && a.scale.to_double() == 1))
+      continue;
     made = resized(c, made, d, a, how);
   }
   c.give(made);
@@ -160,8 +177,13 @@ std::vector<Scalar> floats_of(const Call& c, int input) {
 }
 
 void resize(Call& c) {
-  How how{.mode = c.s("mode", "nearest"), .coordinates = c.s("coordinate_transformation_mode", "half_pixel"), .nearest = c.s("nearest_mode", "round_prefer_floor"), .cubic = c.f("cubic_coeff_a", -0.75),
-          .extrapolation = c.f("extrapolation_value", 0), .exclude_outside = c.i("exclude_outside", 0) != 0, .antialias = c.i("antialias", 0) != 0};
+  How how{.mode = c.s("mode", "nearest"),
+          .coordinates = c.s("coordinate_transformation_mode", "half_pixel"),
+          .nearest = c.s("nearest_mode", "round_prefer_floor"),
+          .cubic = c.f("cubic_coeff_a", -0.75),
+          .extrapolation = c.f("extrapolation_value", 0),
+          .exclude_outside = c.i("exclude_outside", 0) != 0,
+          .antialias = c.i("antialias", 0) != 0};
   if (c.version() < 11) {
     how.coordinates = "asymmetric", how.nearest = kOfSet10;
     return resize_to(c, c.x(0), floats_of(c, 1), {}, {}, how);
@@ -174,8 +196,7 @@ void upsample(Call& c) {
   std::vector<Scalar> scales;
   if (c.version() < 9)
     for (double s : c.floats("scales")) scales.push_back(s);
-  else
-    scales = floats_of(c, 1);
+  else scales = floats_of(c, 1);
   resize_to(c, c.x(0), scales, {}, {}, how);
 }
 

@@ -65,7 +65,8 @@ void run_graph(const Graph& graph, Frame& frame) {
 
 std::vector<Value> run_inner(const Graph& graph, Frame& frame, std::vector<Value> inputs) {
   for (int slot : graph.own) frame.values[static_cast<std::size_t>(slot)] = {};
-  for (std::size_t i = 0; i < graph.in.size() && i < inputs.size(); ++i) frame.values[static_cast<std::size_t>(graph.in[i])] = std::move(inputs[i]);
+  for (std::size_t i = 0; i < graph.in.size() && i < inputs.size(); ++i)
+    frame.values[static_cast<std::size_t>(graph.in[i])] = std::move(inputs[i]);
   run_graph(graph, frame);
   std::vector<Value> results;
   for (int slot : graph.out) results.push_back(frame.at(slot));

@@ -54,7 +54,8 @@ void split_to_sequence(Call& c) {
     for (const Tensor& t : unbind(x, axis)) s.emplace_back(keep ? t.unsqueeze(axis) : t);
   } else {
     const auto n = c.numbers(1);
-    std::vector<Tensor> parts = n->dims.empty() ? split(x, c.scalar(1).to_int(), axis) : split_with_sizes(x, c.ints(1), axis);
+    std::vector<Tensor> parts =
+        n->dims.empty() ? split(x, c.scalar(1).to_int(), axis) : split_with_sizes(x, c.ints(1), axis);
     for (const Tensor& t : parts) s.emplace_back(t);
   }
   c.give(std::move(s));

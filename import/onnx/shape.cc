@@ -19,14 +19,16 @@ void shape(Call& c) {
     return std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank);
   };
   Numbers n;
-  for (std::int64_t d = bound("start", 0), end = bound("end", rank); d < end; ++d) n.values.push_back(sizes[static_cast<std::size_t>(d)]);
+  for (std::int64_t d = bound("start", 0), end = bound("end", rank); d < end; ++d)
+    n.values.push_back(sizes[static_cast<std::size_t>(d)]);
   n.dims = {static_cast<std::int64_t>(n.values.size())};
   c.give(std::move(n));
 }
 void size(Call& c) {
   const Value& v = c.value(0);
   if (v.sequence) c.bad("of a sequence");
-  c.give(Numbers{.values = {v.has_tensor ? Scalar(v.tensor.numel()) : Scalar(static_cast<std::int64_t>(c.numbers(0)->values.size()))}});
+  c.give(Numbers{.values = {v.has_tensor ? Scalar(v.tensor.numel())
+                                         : Scalar(static_cast<std::int64_t>(c.numbers(0)->values.size()))}});
 }
 
 void reshape_to(Call& c) {
@@ -99,8 +101,10 @@ void split_of(Call& c) {
   else if (const auto given = c.version() < 13 ? c.list("split") : std::nullopt)
     for (std::int64_t s : *given) sizes.push_back(s);
   else
-    for (Int i = 0, each = Int::ceil_div(n, outputs); i < outputs; ++i) sizes.push_back(Int::max(0, Int::min(each, n - i * each)));
-  if (static_cast<int>(sizes.size()) != c.outputs()) c.bad("has ", c.outputs(), " outputs, and ", sizes.size(), " sizes");
+    for (Int i = 0, each = Int::ceil_div(n, outputs); i < outputs; ++i)
+      sizes.push_back(Int::max(0, Int::min(each, n - i * each)));
+  if (static_cast<int>(sizes.size()) != c.outputs())
+    c.bad("has ", c.outputs(), " outputs, and ", sizes.size(), " sizes");
   std::vector<Tensor> parts = split_with_sizes(x, sizes, axis);
   for (std::size_t i = 0; i < parts.size(); ++i) c.give(parts[i], static_cast<int>(i));
 }
@@ -129,7 +133,8 @@ void slice_of(Call& c) {
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    c.bad("has ", starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(), " steps");
+    c.bad("has ", starts.size(), " starts, ", ends.size(), " ends, ", axes.size(), " axes and ", steps.size(),
+          " steps");
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const int axis = axis_of(c, axes[i], x.dim());
     if (steps[i] == 0) c.bad("has a step of 0");
@@ -147,7 +152,8 @@ void expand_of(Call& c) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     Int& n = sizes[sizes.size() - from.size() + i];
     if (!n.is_symbolic() && n == 1) n = from[i];
-    else if (n.is_symbolic() && !identical(n, from[i]) && !(!from[i].is_symbolic() && from[i] == 1) && bool(n == 1)) n = from[i];
+    else if (n.is_symbolic() && !identical(n, from[i]) && !(!from[i].is_symbolic() && from[i] == 1) && bool(n == 1))
+      n = from[i];
   }
   c.give(x.expand(sizes));
 }
@@ -175,8 +181,7 @@ void pad_of(Call& c) {
   std::vector<Int> pads;
   if (c.version() < 11)
     for (std::int64_t p : c.list(c.version() < 2 ? "paddings" : "pads", List())) pads.push_back(p);
-  else
-    pads = c.ints(1);
+  else pads = c.ints(1);
   List axes;
   if (c.version() >= 18 && c.has(3)) axes = c.constants(3);
   else
@@ -198,7 +203,8 @@ void pad_of(Call& c) {
     return c.give(made);
   }
   Ints all;
-  for (int d = rank - 1; d >= 0; --d) all.push_back(before[static_cast<std::size_t>(d)]), all.push_back(after[static_cast<std::size_t>(d)]);
+  for (int d = rank - 1; d >= 0; --d)
+    all.push_back(before[static_cast<std::size_t>(d)]), all.push_back(after[static_cast<std::size_t>(d)]);
   if (c.version() < 11) return c.give(reprise::pad(x, all, c.f("value", 0)));
   if (!c.has(2)) return c.give(reprise::pad(x, all, x.dtype() == kBool ? Scalar(false) : Scalar(0)));
   if (c.value(2).numbers) {
@@ -226,13 +232,16 @@ void range(Call& c) {
   const DType dtype = c.numbers(0)->dtype;
   if (!delta.is_symbolic() && delta.to_double() == 0) c.bad("has a step of 0");
   // A range that would run the other way is empty.
-  if (!start.is_symbolic() && !limit.is_symbolic() && !delta.is_symbolic() && (limit.to_double() - start.to_double()) * delta.to_double() <= 0) return c.give(empty({0}, {.dtype = dtype}));
+  if (!start.is_symbolic() && !limit.is_symbolic() && !delta.is_symbolic() &&
+      (limit.to_double() - start.to_double()) * delta.to_double() <= 0)
+    return c.give(empty({0}, {.dtype = dtype}));
   c.give(arange(start, limit, delta, {.dtype = dtype}));
 }
 void eye_like(Call& c) {
   const Tensor x = c.x(0);
   if (x.dim() != 2) c.bad("wants a matrix, not ", x.dim(), " dimensions");
-  const std::optional<DType> dtype = c.attribute("dtype") ? dtype_of_element(static_cast<std::int32_t>(c.i("dtype", 1))) : x.dtype();
+  const std::optional<DType> dtype =
+      c.attribute("dtype") ? dtype_of_element(static_cast<std::int32_t>(c.i("dtype", 1))) : x.dtype();
   if (!dtype) c.bad("the dtype is not supported");
   const Tensor row = arange(x.size(0)).unsqueeze(1), column = arange(x.size(1)).unsqueeze(0);
   c.give((column - row == c.i("k", 0)).to(*dtype));
@@ -255,7 +264,8 @@ void center_crop_pad(Call& c) {
       x = x.narrow(d, (n - to) / 2, to);
     } else {
       Ints pads;
-      for (int e = x.dim() - 1; e >= d; --e) pads.push_back(e == d ? (to - n) / 2 : Int(0)), pads.push_back(e == d ? to - n - (to - n) / 2 : Int(0));
+      for (int e = x.dim() - 1; e >= d; --e)
+        pads.push_back(e == d ? (to - n) / 2 : Int(0)), pads.push_back(e == d ? to - n - (to - n) / 2 : Int(0));
       x = reprise::pad(x, pads, 0);
     }
   }

@@ -49,7 +49,7 @@ void stft_of(Call& c) {
   const Int length = c.has(3) ? c.scalar(3).to_int() : c.has(2) ? c.x(2).size(0) : Int(0);
   if (length.hint() < 1) c.bad("has neither a window nor a frame length");
   const Tensor x = pairs(c, signal.dim() == 2 ? signal.unsqueeze(-1) : signal);  // [batch, samples, 2]
-  Tensor frames = x.unfold(1, length, step).movedim(2, -1);                     // [batch, frames, length, 2]
+  Tensor frames = x.unfold(1, length, step).movedim(2, -1);                      // [batch, frames, length, 2]
   if (c.has(2)) frames = frames * c.x(2).unsqueeze(-1);
   Tensor made = fft(frames, std::nullopt, -1);
   if (c.i("onesided", 1) != 0) made = made.slice(2, 0, length / 2 + 1);
@@ -60,7 +60,8 @@ void stft_of(Call& c) {
 void mel_weights(Call& c) {
   const std::int64_t bins = c.scalar(0).to_int().value(), length = c.scalar(1).to_int().value();
   const double rate = c.scalar(2).to_double(), low = c.scalar(3).to_double(), high = c.scalar(4).to_double();
-  if (bins < 1 || bins > 1'000'000 || length < 1 || length > 100'000'000) c.bad("has ", bins, " bins of a transform of ", length);
+  if (bins < 1 || bins > 1'000'000 || length < 1 || length > 100'000'000)
+    c.bad("has ", bins, " bins of a transform of ", length);
   const auto mel = [](double hz) { return 2595 * std::log10(1 + hz / 700); };
   const double from = mel(low), step = (mel(high) - from) / static_cast<double>(bins + 2);
   const Tensor hz = (pow(10, (arange(bins + 2, {.dtype = kFloat64}) * step + from) / 2595) - 1) * 700;

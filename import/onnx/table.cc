@@ -6,7 +6,8 @@
 namespace reprise::onnx {
 namespace {
 
-using Table = std::map<std::pair<std::string_view, std::string_view>, std::vector<const Row*>>;  // rows of one name by version
+// rows of one name by version
+using Table = std::map<std::pair<std::string_view, std::string_view>, std::vector<const Row*>>;
 const Table& table() {
   static const Table all = [] {
     Table made;
@@ -15,7 +16,8 @@ const Table& table() {
           resize_rows(), image_rows(), quantize_rows(), control_rows(), sequence_rows(), recurrent_rows(), loss_rows(),
           signal_rows(), random_rows(), data_rows(), attention_rows()})
       for (const Row& r : family) made[{r.domain, r.name}].push_back(&r);
-    for (auto& [name, rows] : made) std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->since < b->since; });
+    for (auto& [name, rows] : made)
+      std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->since < b->since; });
     return made;
   }();
   return all;
@@ -34,7 +36,9 @@ const Row* find_row(std::string_view domain, std::string_view op, std::int64_t v
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> all;
-  for (const auto& [name, rows] : table()) all.emplace_back(name.first.empty() ? std::string(name.second) : std::string(name.first) + "." + std::string(name.second));
+  for (const auto& [name, rows] : table())
+    all.emplace_back(name.first.empty() ? std::string(name.second)
+                                        : std::string(name.first) + "." + std::string(name.second));
   return all;
 }
 

@@ -36,7 +36,8 @@ Scalar converted(const Scalar& s, DType to) {
   if (i.is_symbolic() || to == kInt64) return Scalar(i);
   const std::int64_t v = i.hint();
   if (to == kInt32) return Scalar(static_cast<std::int64_t>(static_cast<std::int32_t>(v)));
-  return to == kInt8 ? Scalar(static_cast<std::int64_t>(static_cast<std::int8_t>(v))) : Scalar(static_cast<std::int64_t>(static_cast<std::uint8_t>(v)));
+  return to == kInt8 ? Scalar(static_cast<std::int64_t>(static_cast<std::int8_t>(v)))
+                     : Scalar(static_cast<std::int64_t>(static_cast<std::uint8_t>(v)));
 }
 
 Tensor to_tensor(const Numbers& n) {
@@ -79,7 +80,8 @@ Numbers read_numbers(const Tensor& t) {
   if (is_floating(n.dtype)) {
     for (double v : t.to_vector<double>()) n.values.push_back(v);
   } else {
-    for (std::int64_t v : t.to_vector<std::int64_t>()) n.values.push_back(n.dtype == kBool ? Scalar(v != 0) : Scalar(v));
+    for (std::int64_t v : t.to_vector<std::int64_t>())
+      n.values.push_back(n.dtype == kBool ? Scalar(v != 0) : Scalar(v));
   }
   return n;
 }
@@ -121,7 +123,9 @@ Tensor Call::x(int i) const {
 }
 Operand Call::beside(int i, const Tensor& x, Tensor& room) const {
   const auto& n = value(i).numbers;
-  if (n && n->values.size() == 1 && !n->values[0].is_symbolic() && is_floating(n->dtype) && n->dtype == x.dtype() && static_cast<int>(n->dims.size()) <= x.dim()) return Operand(n->values[0]);
+  if (n && n->values.size() == 1 && !n->values[0].is_symbolic() && is_floating(n->dtype) && n->dtype == x.dtype() &&
+      static_cast<int>(n->dims.size()) <= x.dim())
+    return Operand(n->values[0]);
   room = this->x(i);
   return Operand(room);
 }
@@ -198,7 +202,9 @@ std::optional<std::vector<std::int64_t>> Call::list(std::string_view name) const
   const Attribute* a = typed(name, Attribute::Kind::Ints);
   return a ? std::optional(a->ints) : std::nullopt;
 }
-std::vector<std::int64_t> Call::list(std::string_view name, std::vector<std::int64_t> otherwise) const { return list(name).value_or(std::move(otherwise)); }
+std::vector<std::int64_t> Call::list(std::string_view name, std::vector<std::int64_t> otherwise) const {
+  return list(name).value_or(std::move(otherwise));
+}
 std::vector<double> Call::floats(std::string_view name) const {
   const Attribute* a = typed(name, Attribute::Kind::Floats);
   return a ? a->floats : std::vector<double>();
@@ -209,7 +215,8 @@ const Graph* Call::graph(std::string_view name) const {
   bad("has no graph '", std::string(name), "'");
 }
 void Call::give(Value v, int output) {
-  if (wants(output)) frame_.values[static_cast<std::size_t>(node_.out[static_cast<std::size_t>(output)])] = std::move(v);
+  if (wants(output))
+    frame_.values[static_cast<std::size_t>(node_.out[static_cast<std::size_t>(output)])] = std::move(v);
 }
 
 std::optional<std::vector<std::int64_t>> axes_of(const Call& c, int input, int since) {

@@ -8,7 +8,8 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-/// Elements of a tensor of N dimensions on the host, by `a[i][j]`: no bounds are checked. Valid as long as the tensor's memory.
+/// Elements of a tensor of N dimensions on the host, by `a[i][j]`: no bounds are checked. Valid as long as the tensor's
+/// memory.
 template <class T, std::size_t N>
 class TensorAccessor {
  public:
@@ -28,16 +29,19 @@ class TensorAccessor {
   std::int64_t sizes_[N], strides_[N];
 };
 
-/// Throws ShapeMismatch unless the tensor has N dimensions, and what data<T>() throws. Inside a trace it ends the capture, as reading an element does.
+/// Throws ShapeMismatch unless the tensor has N dimensions, and what data<T>() throws. Inside a trace it ends the
+/// capture, as reading an element does.
 template <class T, std::size_t N>
 TensorAccessor<T, N> Tensor::accessor(SourceLoc loc) const {
   static_assert(N > 0, "reprise: a 0-dim tensor has no accessor: item<T>()");
   T* first = data<T>(loc);
-  if (dim() != static_cast<int>(N)) throw Error(ErrorCode::ShapeMismatch, "accessor", "of " + std::to_string(N) + " dimensions, of a tensor of " + std::to_string(dim()), loc);
+  if (dim() != static_cast<int>(N))
+    throw Error(ErrorCode::ShapeMismatch, "accessor",
+                "of " + std::to_string(N) + " dimensions, of a tensor of " + std::to_string(dim()), loc);
   std::int64_t all_sizes[N], all_strides[N];
   const Ints s = sizes(), t = strides();
   for (std::size_t d = 0; d < N; ++d) all_sizes[d] = s[d].value(loc), all_strides[d] = t[d].value(loc);
   return {first, all_sizes, all_strides};
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -76,7 +76,8 @@ class OptionalDims {
   OptionalDims(std::initializer_list<Int> dims) : dims_(dims), given_(true) {}
   OptionalDims(IntArrayRef dims) : dims_(dims.begin(), dims.end()), given_(true) {}
   template <class T>
-  requires(IntegralNumber<T> || std::same_as<T, Int>) OptionalDims(const std::vector<T>& dims) : OptionalDims(IntArrayRef(dims)) {}
+  requires(IntegralNumber<T> || std::same_as<T, Int>) OptionalDims(const std::vector<T>& dims)
+      : OptionalDims(IntArrayRef(dims)) {}
   bool given() const { return given_; }
   const Ints& dims() const { return dims_; }
 
@@ -94,4 +95,4 @@ struct TensorOptions {
 /// (values, indices).
 using TensorPair = std::pair<Tensor, Tensor>;
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -15,10 +15,13 @@
 #include "reprise/nn.h"
 #include "reprise/reprise.h"
 
-/// Throws reprise::Error where the condition does not hold, with all that follows it as text. (A condition on sizes is a guard of a compiled function.)
-#define TORCH_CHECK(condition, ...)                                                                                                                          \
-  do {                                                                                                                                                       \
-    if (!(condition)) [[unlikely]] throw ::reprise::Error(::reprise::ErrorCode::InvalidArgument, "TORCH_CHECK", ::torch::detail::message(#condition __VA_OPT__(,) __VA_ARGS__)); \
+/// Throws reprise::Error where the condition does not hold, with all that follows it as text. (A condition on sizes is
+/// a guard of a compiled function.)
+#define TORCH_CHECK(condition, ...)                                                            \
+  do {                                                                                         \
+    if (!(condition)) [[unlikely]]                                                             \
+      throw ::reprise::Error(::reprise::ErrorCode::InvalidArgument, "TORCH_CHECK",             \
+                             ::torch::detail::message(#condition __VA_OPT__(, ) __VA_ARGS__)); \
   } while (false)
 #define TORCH_INTERNAL_ASSERT(...) TORCH_CHECK(__VA_ARGS__)
 
@@ -59,7 +62,8 @@ struct DeviceType {
 };
 struct Device : reprise::Device {
   Device(reprise::Device d) : reprise::Device(d) {}
-  Device(reprise::Device d, int at) : reprise::Device(d.type == reprise::DeviceType::Cuda ? reprise::Device::cuda(at < 0 ? 0 : at) : d) {}
+  Device(reprise::Device d, int at)
+      : reprise::Device(d.type == reprise::DeviceType::Cuda ? reprise::Device::cuda(at < 0 ? 0 : at) : d) {}
   /// "cpu", "cuda", "cuda:1".
   Device(const char* text) : Device(std::string(text)) {}
   Device(const std::string& text) : reprise::Device(parsed(text)) {}
@@ -70,8 +74,11 @@ struct Device : reprise::Device {
   static reprise::Device parsed(const std::string& text) {
     if (text == "cpu") return reprise::Device::cpu();
     if (text == "cuda") return reprise::Device::cuda();
-    if (text.size() > 5 && text.size() < 9 && text.starts_with("cuda:") && text.find_first_not_of("0123456789", 5) == std::string::npos) return reprise::Device::cuda(std::stoi(text.substr(5)));
-    throw reprise::Error(ErrorCode::InvalidArgument, "Device", "'" + text.substr(0, 40) + "' is no device; \"cpu\", \"cuda\" and \"cuda:1\" are");
+    if (text.size() > 5 && text.size() < 9 && text.starts_with("cuda:") &&
+        text.find_first_not_of("0123456789", 5) == std::string::npos)
+      return reprise::Device::cuda(std::stoi(text.substr(5)));
+    throw reprise::Error(ErrorCode::InvalidArgument, "Device",
+                         "'" + text.substr(0, 40) + "' is no device; \"cpu\", \"cuda\" and \"cuda:1\" are");
   }
 };
 
@@ -148,7 +155,8 @@ REPRISE_COMPAT_LIKE(rand_like)
 REPRISE_COMPAT_LIKE(randn_like)
 #undef REPRISE_COMPAT_SIZES
 #undef REPRISE_COMPAT_LIKE
-using reprise::arange, reprise::eye, reprise::from_blob, reprise::full, reprise::full_like, reprise::linspace, reprise::randint, reprise::scalar_tensor, reprise::tensor;
+using reprise::arange, reprise::eye, reprise::from_blob, reprise::full, reprise::full_like, reprise::linspace,
+    reprise::randint, reprise::scalar_tensor, reprise::tensor;
 inline Tensor full(IntArrayRef size, Scalar value, const TensorOptions& o, SourceLoc loc = SourceLoc::current()) {
   return o.made(loc, [&](const auto& all) { return reprise::full(size, value, all, loc); });
 }
@@ -227,10 +235,8 @@ struct GradMode {
 class InferenceMode {
  public:
   explicit InferenceMode(bool enabled = true) {
-    if (enabled)
-      off_.emplace();
-    else
-      on_.emplace();
+    if (enabled) off_.emplace();
+    else on_.emplace();
   }
 
  private:
@@ -247,11 +253,11 @@ inline void synchronize(int device = 0) { reprise::synchronize(reprise::Device::
 namespace nn {
 using namespace reprise::nn;
 
-#define REPRISE_COMPAT_OPTION(Class, Type, name)          \
-  [[nodiscard]] Class& name(const Type& v) {              \
-    name##_ = v;                                          \
-    return *this;                                         \
-  }                                                       \
+#define REPRISE_COMPAT_OPTION(Class, Type, name) \
+  [[nodiscard]] Class& name(const Type& v) {     \
+    name##_ = v;                                 \
+    return *this;                                \
+  }                                              \
   Type name##_
 struct LinearOptions {
   LinearOptions(std::int64_t in, std::int64_t out) : in_(in), out_(out) {}
@@ -285,7 +291,9 @@ struct BatchNormOptions {
   REPRISE_COMPAT_OPTION(BatchNormOptions, double, momentum) = 0.1;
   REPRISE_COMPAT_OPTION(BatchNormOptions, bool, affine) = true;
   template <int D>
-  operator BatchNorm<D>() const { return BatchNorm<D>(channels_, eps_, momentum_, affine_); }
+  operator BatchNorm<D>() const {
+    return BatchNorm<D>(channels_, eps_, momentum_, affine_);
+  }
   std::int64_t channels_;
 };
 struct DropoutOptions {
@@ -308,7 +316,9 @@ struct ConvNdOptions {
   REPRISE_COMPAT_OPTION(ConvNdOptions, Numbers, dilation) = 1;
   REPRISE_COMPAT_OPTION(ConvNdOptions, std::int64_t, groups) = 1;
   REPRISE_COMPAT_OPTION(ConvNdOptions, bool, bias) = true;
-  operator Conv<D>() const { return Conv<D>(in_, out_, kernel_, ConvOptions{stride_.all, padding_.all, dilation_.all, groups_, bias_}); }
+  operator Conv<D>() const {
+    return Conv<D>(in_, out_, kernel_, ConvOptions{stride_.all, padding_.all, dilation_.all, groups_, bias_});
+  }
   std::int64_t in_, out_;
   std::vector<std::int64_t> kernel_;
 };
@@ -321,7 +331,9 @@ using namespace reprise;
 using reprise::dropout, reprise::gelu, reprise::layer_norm, reprise::log_softmax, reprise::pad, reprise::softmax;
 
 /// The order of libtorch's functional: indices first.
-inline Tensor embedding(const Tensor& indices, const Tensor& weight, SourceLoc loc = SourceLoc::current()) { return reprise::embedding(weight, indices, loc); }
+inline Tensor embedding(const Tensor& indices, const Tensor& weight, SourceLoc loc = SourceLoc::current()) {
+  return reprise::embedding(weight, indices, loc);
+}
 
 struct SoftmaxFuncOptions {
   explicit SoftmaxFuncOptions(std::int64_t dim) : dim_(dim) {}
@@ -329,19 +341,27 @@ struct SoftmaxFuncOptions {
   std::int64_t dim_;
 };
 using LogSoftmaxFuncOptions = SoftmaxFuncOptions;
-inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::softmax(x, o.dim_, o.dtype_, loc); }
-inline Tensor log_softmax(const Tensor& x, const SoftmaxFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::log_softmax(x, o.dim_, o.dtype_, loc); }
+inline Tensor softmax(const Tensor& x, const SoftmaxFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::softmax(x, o.dim_, o.dtype_, loc);
+}
+inline Tensor log_softmax(const Tensor& x, const SoftmaxFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::log_softmax(x, o.dim_, o.dtype_, loc);
+}
 
 struct GELUFuncOptions {
   REPRISE_COMPAT_OPTION(GELUFuncOptions, std::string, approximate) = "none";
 };
-inline Tensor gelu(const Tensor& x, const GELUFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::gelu(x, o.approximate_, loc); }
+inline Tensor gelu(const Tensor& x, const GELUFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::gelu(x, o.approximate_, loc);
+}
 
 struct DropoutFuncOptions {
   REPRISE_COMPAT_OPTION(DropoutFuncOptions, double, p) = 0.5;
   REPRISE_COMPAT_OPTION(DropoutFuncOptions, bool, training) = false;
 };
-inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::dropout(x, o.p_, o.training_, loc); }
+inline Tensor dropout(const Tensor& x, const DropoutFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::dropout(x, o.p_, o.training_, loc);
+}
 
 struct LayerNormFuncOptions {
   explicit LayerNormFuncOptions(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {}
@@ -350,14 +370,18 @@ struct LayerNormFuncOptions {
   REPRISE_COMPAT_OPTION(LayerNormFuncOptions, double, eps) = 1e-5;
   std::vector<std::int64_t> shape_;
 };
-inline Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::layer_norm(x, o.shape_, o.weight_, o.bias_, o.eps_, loc); }
+inline Tensor layer_norm(const Tensor& x, const LayerNormFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::layer_norm(x, o.shape_, o.weight_, o.bias_, o.eps_, loc);
+}
 
 struct PadFuncOptions {
   explicit PadFuncOptions(std::vector<std::int64_t> pad) : pad_(std::move(pad)) {}
   REPRISE_COMPAT_OPTION(PadFuncOptions, double, value) = 0;
   std::vector<std::int64_t> pad_;
 };
-inline Tensor pad(const Tensor& x, const PadFuncOptions& o, SourceLoc loc = SourceLoc::current()) { return reprise::pad(x, o.pad_, o.value_, loc); }
+inline Tensor pad(const Tensor& x, const PadFuncOptions& o, SourceLoc loc = SourceLoc::current()) {
+  return reprise::pad(x, o.pad_, o.value_, loc);
+}
 }  // namespace functional
 #undef REPRISE_COMPAT_OPTION
 }  // namespace nn

@@ -22,7 +22,7 @@ namespace reprise REPRISE_VISIBLE {
 
 /// What happens to a call that no existing specialization accepts.
 enum class OnMiss : std::uint8_t {
-  Wait,            ///< the call waits for its compilation
+  Wait,  ///< the call waits for its compilation
   /// The call is traced and runs eagerly, and so do its like until a background thread has finished passes and machine
   /// code. Small operators without code run by plain kernels meanwhile. Calls that arrive while another thread traces
   /// run eagerly, too. A trace that cannot be repeated (it assigned to a variable that held nothing) is waited for.
@@ -32,48 +32,51 @@ enum class OnMiss : std::uint8_t {
 /// Which tensors a compiled function treats as frozen (docs/freezing.md): values that depend on them alone are computed
 /// once, and again after they change.
 enum class Freeze : std::uint8_t {
-  Declared,        ///< those declared so: Parameter, freeze() (reprise/parameter.h)
-  Captured,        ///< and those that the function captures and does not write, which its compilation declares
-  Nothing,         ///< none
+  Declared,  ///< those declared so: Parameter, freeze() (reprise/parameter.h)
+  Captured,  ///< and those that the function captures and does not write, which its compilation declares
+  Nothing,   ///< none
 };
 
 struct CompileOptions {
-  std::string name = "f";                  ///< in logs, explain() and kernels' names
+  std::string name = "f";  ///< in logs, explain() and kernels' names
   /// At the limit, a miss evicts the least recently used specialization, provided it has been idle for at least 1,000
   /// calls (more where evicted ones had hardly been used). Otherwise the call runs eagerly, with one warning.
   int max_specializations = 64;
-  int recordings_max = 0;                  ///< recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or one a specialization
-  std::int64_t recordings_bytes = 0;       ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
+  /// recordings kept by all specializations together, least recently used dropped first; 0: REPRISE_RECORDINGS_MAX, or
+  /// one a specialization
+  int recordings_max = 0;
+  std::int64_t recordings_bytes = 0;  ///< their bytes; 0: REPRISE_RECORDINGS_BYTES
   /// Bytes of code of all specializations; 0: REPRISE_CODE_BYTES. Reaching it acts as reaching `max_specializations`.
   std::int64_t code_bytes = 0;
-  std::string mode = "";                   ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
-  /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the first difference
-  /// in results, written tensors or their sizes throws CheckFailed, with everything as before the call. It finds what no guard can
-  /// see: numbers captured by reference, globals, containers. Below 0: never; 0: REPRISE_CHECK. What else the function does (printing,
-  /// counting) it does at a checked call, too. Not checked: calls that are served eagerly, and compiled functions inside others.
-  /// Where results are rounded differently (sums, matrix products, half precision) they may differ by what docs/checks.md says.
+  std::string mode = "";  ///< "off", "interpret", "no-fuse" or "full"; empty: REPRISE_MODE
+  /// Every n-th replay is checked (1: each): the function runs as well, eagerly, on copies of what it writes, and the
+  /// first difference in results, written tensors or their sizes throws CheckFailed, with everything as before the
+  /// call. It finds what no guard can see: numbers captured by reference, globals, containers. Below 0: never; 0:
+  /// REPRISE_CHECK. What else the function does (printing, counting) it does at a checked call, too. Not checked: calls
+  /// that are served eagerly, and compiled functions inside others. Where results are rounded differently (sums, matrix
+  /// products, half precision) they may differ by what docs/checks.md says.
   std::int64_t check = 0;
-  /// What the function calls its arguments, in order, for logs, explain() and errors ("causal is true, was false"); those without
-  /// are "arg 0", "arg 1", .... Fields of structures are called by their names.
+  /// What the function calls its arguments, in order, for logs, explain() and errors ("causal is true, was false");
+  /// those without are "arg 0", "arg 1", .... Fields of structures are called by their names.
   std::vector<std::string> arguments = {};
   OnMiss on_miss = OnMiss::Wait;
-  /// Every size of every tensor is a constant of the compilation, as if all were marked (mark_static): code for these very sizes, and
-  /// a compilation for each combination of them.
+  /// Every size of every tensor is a constant of the compilation, as if all were marked (mark_static): code for these
+  /// very sizes, and a compilation for each combination of them.
   bool static_sizes = false;
   Freeze freeze = Freeze::Declared;
-  /// On a device with streams, a call that checks values (indices from outside) waits for its end by default, throws the
-  /// error itself and leaves arguments unchanged. True: it does not wait. Writes guarded by a failed check are still
-  /// suppressed; the call's results are undefined. The error is thrown by the next call in the stream, before that call
-  /// does anything, or by whatever waits for the stream (Stream::synchronize, item, to_vector, synchronize). Calls queued
-  /// in between have run. Each fault is thrown once, in call order. A check followed by a step of the host or of another
-  /// library is waited for at once in either case.
+  /// On a device with streams, a call that checks values (indices from outside) waits for its end by default, throws
+  /// the error itself and leaves arguments unchanged. True: it does not wait. Writes guarded by a failed check are
+  /// still suppressed; the call's results are undefined. The error is thrown by the next call in the stream, before
+  /// that call does anything, or by whatever waits for the stream (Stream::synchronize, item, to_vector, synchronize).
+  /// Calls queued in between have run. Each fault is thrown once, in call order. A check followed by a step of the host
+  /// or of another library is waited for at once in either case.
   bool late_faults = false;
 };
 
 /// What happens to a call with a size outside of the declared range.
 enum class Outside : std::uint8_t {
-  Fails,      ///< InvalidArgument, before anything has happened
-  Recompiles, ///< it is a compilation of its own
+  Fails,       ///< InvalidArgument, before anything has happened
+  Recompiles,  ///< it is a compilation of its own
 };
 /// Bounds that calls promise for one dimension of a tensor. Checked, never assumed: they are part of the guards.
 struct DynamicRange {
@@ -82,15 +85,16 @@ struct DynamicRange {
   std::int64_t multiple_of = 1;
   Outside outside = Outside::Fails;
 };
-/// States that x's dimension varies within the range, for the functions that are traced with x as an argument: a trace knows it (a size of at
-/// least 2 needs no "is it 1?"), and the compiled code is used only for sizes within. A function that makes a constant of the dimension
-/// (a size that is converted to a C++ number, a comparison that leaves one size) cannot keep that: such a call throws InvalidArgument, naming the
-/// line. A later call whose tensor at that place has a size outside throws InvalidArgument, or is compiled for, as `outside` says;
-/// a mark of the tensor's own takes precedence.
-/// Throws InvalidArgument if x itself breaks it, if no size is in the range or x's dimension was marked static; IndexOutOfRange for a
-/// dimension that x does not have. Of several marks all hold.
+/// States that x's dimension varies within the range, for the functions that are traced with x as an argument: a trace
+/// knows it (a size of at least 2 needs no "is it 1?"), and the compiled code is used only for sizes within. A function
+/// that makes a constant of the dimension (a size that is converted to a C++ number, a comparison that leaves one size)
+/// cannot keep that: such a call throws InvalidArgument, naming the line. A later call whose tensor at that place has a
+/// size outside throws InvalidArgument, or is compiled for, as `outside` says; a mark of the tensor's own takes
+/// precedence. Throws InvalidArgument if x itself breaks it, if no size is in the range or x's dimension was marked
+/// static; IndexOutOfRange for a dimension that x does not have. Of several marks all hold.
 void mark_dynamic(const Tensor& x, int dim, DynamicRange range = {}, SourceLoc loc = SourceLoc::current());
-/// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it was marked dynamic.
+/// States that x's dimension is a constant: traces that take x compile for this very size. Throws InvalidArgument if it
+/// was marked dynamic.
 void mark_static(const Tensor& x, int dim, SourceLoc loc = SourceLoc::current());
 
 /// Is this thread tracing a function, to compile it? Then what runs here runs once, with tensors that have no elements:
@@ -106,17 +110,19 @@ enum class Detail : unsigned {
   Guards = 1,
   Graph = 2,
   Launches = 4,
-  Times = 8,          ///< what launches took (profile(true))
+  Times = 8,  ///< what launches took (profile(true))
   All = 15,
 };
-constexpr Detail operator|(Detail a, Detail b) { return static_cast<Detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b)); }
+constexpr Detail operator|(Detail a, Detail b) {
+  return static_cast<Detail>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
 
 template <class F>
 class CompiledFunction;
 
 namespace detail {
 
-struct Compiled;        // runtime/front/compiled.h: one compiled function's state
+struct Compiled;  // runtime/front/compiled.h: one compiled function's state
 template <class F>
 const std::shared_ptr<Compiled>& compiled_of(const CompiledFunction<F>& f) {
   return f.state_;
@@ -125,18 +131,20 @@ struct Specialization;  // runtime/build/specialization.h: guards and the progra
 class Tracer;           // runtime/trace/tracer.h
 class StructureNames;
 
-struct Missed;          // runtime/build/miss_callback.h: what the function's callback is to be told of a call
+struct Missed;  // runtime/build/miss_callback.h: what the function's callback is to be told of a call
 
 /// What a replay gives: results in leaf order.
 struct Outputs {
-  SmallVec<TensorImpl*, 8> tensors;        ///< owned references, null for an undefined one
+  SmallVec<TensorImpl*, 8> tensors;  ///< owned references, null for an undefined one
   SmallVec<std::int64_t, 8> ints;
-  bool reading = false;                    ///< until it goes, the specialization that serves the call stays (run() sets it)
-  Missed* missed = nullptr;                ///< owned; told when it goes, which is the end of the call
+  /// until it goes, the specialization that serves the call stays (run() sets it)
+  bool reading = false;
+  Missed* missed = nullptr;  ///< owned; told when it goes, which is the end of the call
   ~Outputs();
 };
 
-/// What a function object holds by value: a change of these bytes is seen, because a replay would not do what it does to them.
+/// What a function object holds by value: a change of these bytes is seen, because a replay would not do what it does
+/// to them.
 struct ObjectBytes {
   const void* at = nullptr;
   std::size_t size = 0;
@@ -176,7 +184,8 @@ struct Around {
   bool inside = false;
 };
 Around around();
-CallFrame& begin_frame(Compiled&);                          ///< this thread's, cleared; counts the call, starts the clock
+/// this thread's, cleared; counts the call, starts the clock
+CallFrame& begin_frame(Compiled&);
 const void* result_template(const Specialization&);
 /// `in_turn`: the calls that `flatten` gives differ; otherwise the latest hit is made another than the call's.
 double measure_dispatch(Compiled&, void (*flatten)(void*, CallFrame&), void* ctx, int times, bool in_turn);
@@ -190,9 +199,9 @@ void wait_for_builds(Compiled&);
 void seal(Compiled&);
 void reset(Compiled&);
 
-/// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and its own bytes
-/// are watched: a change (a counter in a mutable lambda) would not be made by a replay, and other bytes are another compilation.
-/// `t`: null outside of a trace, where nothing is done.
+/// While it lives, the user's function runs in a trace: what is done to handles is the function's doing, and its own
+/// bytes are watched: a change (a counter in a mutable lambda) would not be made by a replay, and other bytes are
+/// another compilation. `t`: null outside of a trace, where nothing is done.
 class FunctionScope {
  public:
   FunctionScope(Tracer* t, const FunctionObject&);
@@ -226,28 +235,39 @@ class ResultFiller {
 };
 
 /// The parameter types of a callable that has one signature; none for generic lambdas.
-template <class F> struct parameters { static constexpr bool known = false; };
-template <class R, class... P> struct parameters<R (*)(P...)> { static constexpr bool known = true; using types = std::tuple<P...>; };
-template <class C, class R, class... P> struct parameters<R (C::*)(P...)> : parameters<R (*)(P...)> {};
-template <class C, class R, class... P> struct parameters<R (C::*)(P...) const> : parameters<R (*)(P...)> {};
 template <class F>
-  requires requires { &F::operator(); }
+struct parameters {
+  static constexpr bool known = false;
+};
+template <class R, class... P>
+struct parameters<R (*)(P...)> {
+  static constexpr bool known = true;
+  using types = std::tuple<P...>;
+};
+template <class C, class R, class... P>
+struct parameters<R (C::*)(P...)> : parameters<R (*)(P...)> {};
+template <class C, class R, class... P>
+struct parameters<R (C::*)(P...) const> : parameters<R (*)(P...)> {};
+template <class F>
+requires requires { &F::operator(); }
 struct parameters<F> : parameters<decltype(&F::operator())> {};
 
 /// What might be called: no number, no string, no tensor.
 template <class F>
 constexpr bool is_callable() {
-  return std::is_pointer_v<F> ? std::is_function_v<std::remove_pointer_t<F>> : std::is_class_v<F> && !std::is_same_v<F, Tensor> && !is_shared<F>::value;
+  return std::is_pointer_v<F> ? std::is_function_v<std::remove_pointer_t<F>>
+                              : std::is_class_v<F> && !std::is_same_v<F, Tensor> && !is_shared<F>::value;
 }
 
-/// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation. What
-/// becomes a string, an optional or another class on the way into the function becomes so here.
+/// A number given where the function takes an Int is an Int (symbolic when traced), not a constant of the compilation.
+/// What becomes a string, an optional or another class on the way into the function becomes so here.
 template <class P, class A>
 decltype(auto) adapt(A&& a) {
   using To = std::remove_cvref_t<P>;
   using From = std::remove_cvref_t<A>;
   if constexpr (std::is_same_v<To, Int> && IntegralNumber<A>) return Int(a);
-  else if constexpr (std::is_class_v<To> && !std::is_same_v<To, From> && std::is_convertible_v<A&&, To>) return To(std::forward<A>(a));
+  else if constexpr (std::is_class_v<To> && !std::is_same_v<To, From> && std::is_convertible_v<A&&, To>)
+    return To(std::forward<A>(a));
   else return std::forward<A>(a);
 }
 
@@ -262,7 +282,9 @@ template <class... A>
 inline constexpr char types_of = 0;
 
 template <class F, class... A>
-concept Takes = requires(F& f, A&&... args) { f(static_cast<A&&>(args)...); };
+concept Takes = requires(F& f, A&&... args) {
+  f(static_cast<A&&>(args)...);
+};
 /// What a compiled function gives: values, never references.
 template <class F, class... A>
 using result_of = std::remove_cvref_t<decltype(std::declval<F>()(std::declval<A>()...))>;
@@ -288,9 +310,11 @@ struct Misfitting {
   using R = result_of<F, A...>;
   using Arguments = std::void_t<decltype(Misfit<std::remove_cvref_t<A>>())...>;
   using Result = decltype(Misfit<std::conditional_t<std::is_void_v<R>, bool, R>>());
-  static_assert(!std::is_nothrow_invocable_v<F, A...>, "reprise: a compiled function must let exceptions pass (they end a trace): remove noexcept");
+  static_assert(!std::is_nothrow_invocable_v<F, A...>,
+                "reprise: a compiled function must let exceptions pass (they end a trace): remove noexcept");
   static_assert(!(fits<std::remove_cvref_t<A>> && ...) || (std::is_copy_constructible_v<std::decay_t<A>> && ...),
-                "reprise: arguments of compiled functions are copied (handles, not elements) when the function is traced: this one has no copy constructor");
+                "reprise: arguments of compiled functions are copied (handles, not elements) when the function is "
+                "traced: this one has no copy constructor");
 };
 
 // A call without its types, for all that is done apart from a replay: traces, eager calls, checks. One table for each
@@ -430,21 +454,21 @@ struct RunOf<F, R, std::index_sequence<I...>, P...> {
 
 struct CallForm {
   const ArgumentForm& arguments;
-  const ResultForm* result;      ///< null: nothing
-  RunFunction* run;              ///< on the arguments
+  const ResultForm* result;  ///< null: nothing
+  RunFunction* run;          ///< on the arguments
   RunFunction* run_on_copies;
 };
 /// Of a call with arguments that are references of types A.
 template <class F, class R, class... A>
-inline constexpr CallForm call_form{argument_form<std::remove_cvref_t<A>...>, result_form_of<R>(),
-                                    RunOf<F, R, std::index_sequence_for<A...>, A...>::run,
-                                    RunOf<F, R, std::index_sequence_for<A...>,
-                                          copy_of<std::remove_reference_t<A>>&...>::run};
+inline constexpr CallForm call_form{
+    argument_form<std::remove_cvref_t<A>...>, result_form_of<R>(),
+    RunOf<F, R, std::index_sequence_for<A...>, A...>::run,
+    RunOf<F, R, std::index_sequence_for<A...>, copy_of<std::remove_reference_t<A>>&...>::run};
 struct Call {
   const CallForm& form;
   const FunctionObject& function;
   void* const* arguments;
-  void* result = nullptr;        ///< room for it
+  void* result = nullptr;  ///< room for it
 };
 
 /// Serves a call. Null: the function has run, or what was compiled served this call alone, and the result stands at
@@ -465,8 +489,9 @@ void* address_of(const T& argument) {
 
 }  // namespace detail
 
-/// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may do.
-/// Copies share the function object and one state. Threads: any number may call at once; a specialization is compiled once, the others wait.
+/// A function compiled while it runs. Calling it means what calling the function means; see README.md for what it may
+/// do. Copies share the function object and one state. Threads: any number may call at once; a specialization is
+/// compiled once, the others wait.
 template <class F>
 class CompiledFunction {
   template <class G>
@@ -477,26 +502,26 @@ class CompiledFunction {
       : function_(detail::function_object(std::move(f))), state_(detail::new_compiled(std::move(options))) {}
 
   template <class... A>
-    requires detail::Takes<F, A&&...>
+  requires detail::Takes<F, A&&...>
   auto operator()(A&&... args) const -> detail::result_of<F&, A&&...> {
     if constexpr (are_adapted<A...>()) return call_adapted(std::index_sequence_for<A...>(), std::forward<A>(args)...);
     else return call(std::forward<A>(args)...);
   }
   /// What the function does not take.
   template <class... A>
-    requires(!detail::Takes<F, A && ...>)
-  void operator()(A&&...) const {
-    refuse<A...>();
-  }
+  requires(!detail::Takes<F, A&&...>) void operator()(A&&...) const { refuse<A...>(); }
 
  private:
   using Parameters = detail::parameters<F>;
   template <class... A>
   static constexpr void refuse() {
     constexpr bool number = detail::takes<F, sizeof...(A)>();
-    static_assert(number, "reprise: a compiled function is called with another number of arguments than its function has parameters");
+    static_assert(
+        number,
+        "reprise: a compiled function is called with another number of arguments than its function has parameters");
     static_assert(!number || detail::Takes<F, A&&...>,
-                  "reprise: a compiled function is called with arguments that its function does not take: types that do not convert to its parameters, or a temporary for a reference that is not const");
+                  "reprise: a compiled function is called with arguments that its function does not take: types that "
+                  "do not convert to its parameters, or a temporary for a reference that is not const");
   }
   template <class... A>
   static consteval bool are_adapted() {
@@ -536,55 +561,63 @@ class CompiledFunction {
   }
 
  public:
-  /// Makes ahead what a call with these arguments needs: a specialization, if none serves it, and a recording for its sizes, with the memory that all
-  /// recordings share and, on a device, its executable graph (one with work of other libraries in it is made by the first call, which knows the addresses). The function
-  /// is traced at most, never run: tensors stay as they are, and need hold nothing (`empty({8, 64})` will do), variables that it assigns likewise. What
-  /// it does beside that (printing, counting) a trace does, too. Waits where calls would be served meanwhile (OnMiss::ServeMeanwhile).
+  /// Makes ahead what a call with these arguments needs: a specialization, if none serves it, and a recording for its
+  /// sizes, with the memory that all recordings share and, on a device, its executable graph (one with work of other
+  /// libraries in it is made by the first call, which knows the addresses). The function is traced at most, never run:
+  /// tensors stay as they are, and need hold nothing (`empty({8, 64})` will do), variables that it assigns likewise.
+  /// What it does beside that (printing, counting) a trace does, too. Waits where calls would be served meanwhile
+  /// (OnMiss::ServeMeanwhile).
   ///   for (int batch : {1, 8, 64}) f.warm_up(weights, rp::empty({batch, 64}));
   ///   f.seal();
-  /// Throws NotTraceable, with the reason, for a call that would be served eagerly; Sealed where something would have to be made for a sealed function; and
-  /// what the function throws when it is traced. More recordings than are kept (CompileOptions::recordings_max) push out the first.
+  /// Throws NotTraceable, with the reason, for a call that would be served eagerly; Sealed where something would have
+  /// to be made for a sealed function; and what the function throws when it is traced. More recordings than are kept
+  /// (CompileOptions::recordings_max) push out the first.
   template <class... A>
-    requires detail::Takes<F, A&&...>
-  WarmedUp warm_up(A&&... args) const {
+  requires detail::Takes<F, A&&...> WarmedUp warm_up(A&&... args)
+  const {
     if constexpr (are_adapted<A...>()) return warm_adapted(std::index_sequence_for<A...>(), std::forward<A>(args)...);
     else return warm(std::forward<A>(args)...);
   }
   template <class... A>
-    requires(!detail::Takes<F, A && ...>)
-  void warm_up(A&&...) const {
-    refuse<A...>();
+  requires(!detail::Takes<F, A&&...>) void warm_up(A&&...) const { refuse<A...>(); }
+  /// Calls `callback` for each miss (Miss) once its call has ended; an empty function unregisters it. It is called on
+  /// the call's thread, and for what was made in the background on the library's; several threads may be in it at once.
+  /// No lock is held: it may call what it likes, also this function, whose misses on that thread are not told
+  /// meanwhile; but on the library's thread wait() and seal() throw. What it throws is dropped, with a warning. Not
+  /// told are warm_up() and calls that throw when they are traced. reset() leaves it as it is.
+  void set_miss_callback(std::function<void(const Miss&)> callback) {
+    detail::set_miss_callback(*state_, std::move(callback));
   }
-  /// Calls `callback` for each miss (Miss) once its call has ended; an empty function unregisters it. It is called on the
-  /// call's thread, and for what was made in the background on the library's; several threads may be in it at once. No lock is held: it may call what it
-  /// likes, also this function, whose misses on that thread are not told meanwhile; but on the library's thread wait() and seal() throw. What it throws
-  /// is dropped, with a warning. Not told are warm_up() and calls that throw when they are traced. reset() leaves it as it is.
-  void set_miss_callback(std::function<void(const Miss&)> callback) { detail::set_miss_callback(*state_, std::move(callback)); }
   /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
   void wait() const { detail::wait_for_builds(*state_); }
-  /// After this, a call that would compile throws Sealed, which names the failed guard. Waits for running compilations and
-  /// loads device code that would be loaded lazily. Nor are executable graphs made there: of sizes that are new, the launches are queued one after the
-  /// other at each call, which costs some microseconds each.
+  /// After this, a call that would compile throws Sealed, which names the failed guard. Waits for running compilations
+  /// and loads device code that would be loaded lazily. Nor are executable graphs made there: of sizes that are new,
+  /// the launches are queued one after the other at each call, which costs some microseconds each.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }
-  /// From here each launch is timed, and what it moves and computes is summed up, until profile(false): stats().launches, explain(). It costs a call some
-  /// tenths of a microsecond a launch, and on devices makes it wait for them. REPRISE_PROFILE=1 does so for all functions and for
-  /// operators that run eagerly, and prints a table at the end of the process.
+  /// From here each launch is timed, and what it moves and computes is summed up, until profile(false):
+  /// stats().launches, explain(). It costs a call some tenths of a microsecond a launch, and on devices makes it wait
+  /// for them. REPRISE_PROFILE=1 does so for all functions and for operators that run eagerly, and prints a table at
+  /// the end of the process.
   void profile(bool on = true) { detail::profile(*state_, on); }
-  /// A summary; then of each specialization its guards and where each came from, its graph, its launches, and what they took.
+  /// A summary; then of each specialization its guards and where each came from, its graph, its launches, and what they
+  /// took.
   std::string explain(Detail detail = Detail::All) const { return detail::explain(*state_, detail); }
-  /// What every specialization takes, writes and gives, as JSON: {"function", "specializations": [...]} (docs/graph_text.md, "The signature").
+  /// What every specialization takes, writes and gives, as JSON: {"function", "specializations": [...]}
+  /// (docs/graph_text.md, "The signature").
   std::string signature() const { return detail::signature(*state_); }
   Stats stats() const { return detail::stats_of(*state_); }
 
-  /// Nanoseconds that flattening, guards and lookup of this call take, also where nothing admits it: the mean of `times` repetitions, nothing run.
+  /// Nanoseconds that flattening, guards and lookup of this call take, also where nothing admits it: the mean of
+  /// `times` repetitions, nothing run.
   template <class... A>
   double measure_dispatch_ns(const std::tuple<A...>& args, int times) {
     auto flat = [&](detail::CallFrame& f) {
       std::apply([&](const auto&... a) { detail::flatten_arguments(f, a...); }, args);
     };
-    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, false);
+    return detail::measure_dispatch(
+        *state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, false);
   }
   /// Of these calls, one after the other and again from the first.
   template <class... A>
@@ -594,7 +627,8 @@ class CompiledFunction {
       std::apply([&](const auto&... a) { detail::flatten_arguments(f, a...); }, calls[next]);
       if (++next == calls.size()) next = 0;
     };
-    return detail::measure_dispatch(*state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, true);
+    return detail::measure_dispatch(
+        *state_, [](void* b, detail::CallFrame& f) { (*static_cast<decltype(flat)*>(b))(f); }, &flat, times, true);
   }
   template <class A>
   double measure_dispatch_ns(const A& arg, int times) {
@@ -627,18 +661,22 @@ class CompiledFunction {
 /// Wraps a function, lambda or function object. Nothing happens until it is called.
 template <class F>
 CompiledFunction<std::decay_t<F>> compile(F&& f, CompileOptions options = {}) {
-  static_assert(detail::is_callable<std::decay_t<F>>(), "reprise: compile() takes a function, a lambda, an object with operator() or a member function: this is none");
+  static_assert(
+      detail::is_callable<std::decay_t<F>>(),
+      "reprise: compile() takes a function, a lambda, an object with operator() or a member function: this is none");
   return CompiledFunction<std::decay_t<F>>(std::forward<F>(f), std::move(options));
 }
-/// Of a member function: it is called with the object first, `compile(&Model::forward)(model, x)`. The object is an argument like any other:
-/// its tensors may be others at the next call.
+/// Of a member function: it is called with the object first, `compile(&Model::forward)(model, x)`. The object is an
+/// argument like any other: its tensors may be others at the next call.
 template <class R, class C, class... P>
 auto compile(R (C::*member)(P...) const, CompileOptions options = {}) {
-  return compile([member](const C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); }, std::move(options));
+  return compile([member](const C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); },
+                 std::move(options));
 }
 template <class R, class C, class... P>
 auto compile(R (C::*member)(P...), CompileOptions options = {}) {
-  return compile([member](C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); }, std::move(options));
+  return compile([member](C& self, P... args) -> R { return (self.*member)(std::forward<P>(args)...); },
+                 std::move(options));
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

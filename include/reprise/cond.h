@@ -37,8 +37,8 @@ namespace detail {
 
 class Tracer;
 
-/// The two branches of a cond on their way: eagerly the one that is taken; in a trace both, one after the other, into graphs of their own
-/// (runtime/trace/cond.cc).
+/// The two branches of a cond on their way: eagerly the one that is taken; in a trace both, one after the other, into
+/// graphs of their own (runtime/trace/cond.cc).
 class Branches {
  public:
   /// Eagerly reads what decides.
@@ -94,11 +94,15 @@ class OwnResults {
 /// derivative: calls in which one computes with tensors that want gradients are served eagerly, with the reason. `pred`
 /// is a tensor of one element of dtype bool (throws DTypeMismatch, ShapeMismatch), or a bool, which decides at once.
 template <class Then, class Otherwise, class... Operands>
-auto cond(Predicate pred, Then&& then, Otherwise&& otherwise, const Operands&... operands) -> std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>> {
+auto cond(Predicate pred, Then&& then, Otherwise&& otherwise, const Operands&... operands)
+    -> std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>> {
   using R = std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>>;
-  static_assert(std::is_same_v<R, std::remove_cvref_t<std::invoke_result_t<Otherwise&, const Operands&...>>>, "both branches of cond give the same type");
+  static_assert(std::is_same_v<R, std::remove_cvref_t<std::invoke_result_t<Otherwise&, const Operands&...>>>,
+                "both branches of cond give the same type");
   detail::Branches branches(pred);
-  auto trace = [&](auto body) { branches.trace([](void* b, detail::Branches&) { (*static_cast<decltype(body)*>(b))(); }, &body); };
+  auto trace = [&](auto body) {
+    branches.trace([](void* b, detail::Branches&) { (*static_cast<decltype(body)*>(b))(); }, &body);
+  };
   if constexpr (std::is_void_v<R>) {
     if (!branches.traced()) {
       if (branches.taken()) std::invoke(then, operands...);
@@ -124,4 +128,4 @@ auto cond(Predicate pred, Then&& then, Otherwise&& otherwise, const Operands&...
   }
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -1,7 +1,8 @@
 #pragma once
 #include "reprise/ops.h"
 
-/// What ATen's users write in one word and other functions are made of. Sizes that do not fit: ShapeMismatch; dtypes: DTypeMismatch.
+/// What ATen's users write in one word and other functions are made of. Sizes that do not fit: ShapeMismatch; dtypes:
+/// DTypeMismatch.
 namespace reprise REPRISE_VISIBLE {
 
 // ---- sizes
@@ -45,8 +46,10 @@ Tensor block_diag(TensorArrayRef tensors, SourceLoc loc = SourceLoc::current());
 // ---- diagonals
 /// A vector as the diagonal of a matrix of zeros; of a matrix a copy of its diagonal.
 Tensor diag(const Tensor& self, Int diagonal = 0, SourceLoc loc = SourceLoc::current());
-/// The last dimension as diagonals of matrices of zeros, which have the result's dimensions dim1 and dim2. offset is a constant of a trace.
-Tensor diag_embed(const Tensor& self, Int offset = 0, Int dim1 = -2, Int dim2 = -1, SourceLoc loc = SourceLoc::current());
+/// The last dimension as diagonals of matrices of zeros, which have the result's dimensions dim1 and dim2. offset is a
+/// constant of a trace.
+Tensor diag_embed(const Tensor& self, Int offset = 0, Int dim1 = -2, Int dim2 = -1,
+                  SourceLoc loc = SourceLoc::current());
 /// diag of all elements.
 Tensor diagflat(const Tensor& self, Int offset = 0, SourceLoc loc = SourceLoc::current());
 
@@ -58,7 +61,8 @@ Tensor flipud(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor rot90(const Tensor& self, Int k = 1, IntArrayRef dims = {0, 1}, SourceLoc loc = SourceLoc::current());
 
 // ---- arithmetic
-Tensor divide(const Operand& self, const Operand& other, std::string_view rounding_mode = {}, SourceLoc loc = SourceLoc::current());
+Tensor divide(const Operand& self, const Operand& other, std::string_view rounding_mode = {},
+              SourceLoc loc = SourceLoc::current());
 Tensor true_divide(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 Tensor subtract(const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 /// other - alpha * self.
@@ -72,19 +76,27 @@ Tensor polar(const Tensor& abs, const Tensor& angle, SourceLoc loc = SourceLoc::
 Tensor view_as_complex(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor view_as_real(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// base ** linspace(start, end, steps).
-Tensor logspace(Scalar start, Scalar end, Int steps, double base = 10.0, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
-/// self's powers 0 to n - 1 (n: self's size if none; a constant of a trace) as columns, falling unless `increasing`. A vector.
-Tensor vander(const Tensor& self, std::optional<Int> n = std::nullopt, bool increasing = false, SourceLoc loc = SourceLoc::current());
-/// The integral of y along dim by trapezoids, `dx` apart or at x: a vector, or of sizes that broadcast to y's. Integers give floats.
+Tensor logspace(Scalar start, Scalar end, Int steps, double base = 10.0, const TensorOptions& options = {},
+                SourceLoc loc = SourceLoc::current());
+/// self's powers 0 to n - 1 (n: self's size if none; a constant of a trace) as columns, falling unless `increasing`. A
+/// vector.
+Tensor vander(const Tensor& self, std::optional<Int> n = std::nullopt, bool increasing = false,
+              SourceLoc loc = SourceLoc::current());
+/// The integral of y along dim by trapezoids, `dx` apart or at x: a vector, or of sizes that broadcast to y's. Integers
+/// give floats.
 Tensor trapezoid(const Tensor& y, Scalar dx = 1, Int dim = -1, SourceLoc loc = SourceLoc::current());
 Tensor trapezoid(const Tensor& y, const Tensor& x, Int dim = -1, SourceLoc loc = SourceLoc::current());
 
 // ---- statistics
 /// (var or std, mean).
-TensorPair var_mean(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false, SourceLoc loc = SourceLoc::current());
-TensorPair std_mean(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false, SourceLoc loc = SourceLoc::current());
-/// The covariance of the rows of a matrix, whose columns are observations; a vector is one row and gives a number. fweights (integers) count observations, aweights (floats) weigh them.
-Tensor cov(const Tensor& self, Int correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {}, SourceLoc loc = SourceLoc::current());
+TensorPair var_mean(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
+                    SourceLoc loc = SourceLoc::current());
+TensorPair std_mean(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
+                    SourceLoc loc = SourceLoc::current());
+/// The covariance of the rows of a matrix, whose columns are observations; a vector is one row and gives a number.
+/// fweights (integers) count observations, aweights (floats) weigh them.
+Tensor cov(const Tensor& self, Int correction = 1, const Tensor& fweights = {}, const Tensor& aweights = {},
+           SourceLoc loc = SourceLoc::current());
 /// The same divided by both deviations, within [-1, 1].
 Tensor corrcoef(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// Each slice along dim whose p-norm is more than maxnorm is scaled to it. Floats of two dimensions at least.
@@ -115,11 +127,13 @@ Tensor ger(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::cu
 Tensor vdot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 
 // ---- order
-/// Which of the elements are among test_elements (bool, of the elements' sizes); invert: which are not. NaN is among nothing. n log m for n elements among m.
-Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false, bool invert = false, SourceLoc loc = SourceLoc::current());
+/// Which of the elements are among test_elements (bool, of the elements' sizes); invert: which are not. NaN is among
+/// nothing. n log m for n elements among m.
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false, bool invert = false,
+            SourceLoc loc = SourceLoc::current());
 /// Sorted along the first dimension.
 Tensor msort(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// 0 to n - 1 in random order (int64, or what the options say).
 Tensor randperm(Int n, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

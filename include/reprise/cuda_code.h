@@ -20,12 +20,14 @@ namespace reprise REPRISE_VISIBLE {
 ///   ... .cuda = [](const KernelCall& k) {
 ///     const TensorView& x = k.tensor(0);
 ///     const std::int64_t n = x.numel();
-///     code.launch(k, "scale", {.grid = {static_cast<std::uint32_t>((n + 255) / 256)}, .block = {256}}, x, n, static_cast<float>(k.number(1).to_double()));
+///     code.launch(k, "scale", {.grid = {static_cast<std::uint32_t>((n + 255) / 256)}, .block = {256}}, x, n,
+///     static_cast<float>(k.number(1).to_double()));
 ///   }
 ///
-/// The text is CUDA C++, which NVRTC compiles for the device at the first launch (libnvrtc.so.13 or .12, or REPRISE_NVRTC, opened then; Reprise does
-/// not need it), or PTX (it has .version and .target), which the driver takes by itself. Loaded once a device and kept for good: copies are one
-/// object, and a static one is what is meant. Any thread.
+/// The text is CUDA C++, which NVRTC compiles for the device at the first launch (libnvrtc.so.13 or .12, or
+/// REPRISE_NVRTC, opened then; Reprise does not need it), or PTX (it has .version and .target), which the driver takes
+/// by itself. Loaded once a device and kept for good: copies are one object, and a static one is what is meant. Any
+/// thread.
 class CudaCode {
  public:
   struct Extent {
@@ -33,15 +35,16 @@ class CudaCode {
   };
   struct Launch {
     Extent grid = {}, block = {};
-    std::uint32_t shared_bytes = 0;              ///< dynamic shared memory of a block
+    std::uint32_t shared_bytes = 0;  ///< dynamic shared memory of a block
   };
   /// `options` are NVRTC's ("--use_fast_math"), beside the architecture. Nothing is compiled yet.
   explicit CudaCode(std::string text, std::vector<std::string> options = {});
 
-  /// Queues the kernel `entry` (extern "C") in the call's stream, on these arguments: numbers, pointers and plain structs of exactly the types that
-  /// the kernel's parameters have; of a TensorView its address. An empty grid queues nothing. What goes wrong is reported by call.fail: no device
-  /// (DeviceUnavailable; on the host, too), no NVRTC (DeviceUnavailable, what was looked for), a text that does not compile (InvalidArgument,
-  /// the compiler's words), no such kernel (InvalidArgument), and what the driver says (DeviceFailed).
+  /// Queues the kernel `entry` (extern "C") in the call's stream, on these arguments: numbers, pointers and plain
+  /// structs of exactly the types that the kernel's parameters have; of a TensorView its address. An empty grid queues
+  /// nothing. What goes wrong is reported by call.fail: no device (DeviceUnavailable; on the host, too), no NVRTC
+  /// (DeviceUnavailable, what was looked for), a text that does not compile (InvalidArgument, the compiler's words), no
+  /// such kernel (InvalidArgument), and what the driver says (DeviceFailed).
   template <class... A>
   void launch(const KernelCall& call, const char* entry, const Launch& how, const A&... args) const {
     static_assert((std::is_trivially_copyable_v<A> && ...), "arguments of kernels are copied as bytes");
@@ -62,4 +65,4 @@ class CudaCode {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

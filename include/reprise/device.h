@@ -30,4 +30,4 @@ struct Device {
 };
 std::ostream& operator<<(std::ostream&, Device);
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -10,22 +10,22 @@ namespace reprise REPRISE_VISIBLE {
 
 /// What kind of thing went wrong. Stable: users may switch on it.
 enum class ErrorCode {
-  InvalidArgument,   ///< a value no call could accept (negative size, unknown dtype, empty prompt)
-  ShapeMismatch,     ///< sizes of two operands do not fit each other
-  DTypeMismatch,     ///< dtypes do not fit the operator or each other
-  DeviceMismatch,    ///< tensors on two devices
-  IndexOutOfRange,   ///< an index value or dimension outside its range
-  StorageFreed,      ///< a tensor whose storage was released is used
-  AliasConflict,     ///< a write to memory that overlaps itself or another operand
-  FileFormat,        ///< a file that is truncated or lies about its contents
-  Io,                ///< the operating system refused
-  OutOfMemory,       ///< no bytes left, with who holds what
-  DeviceUnavailable, ///< no such device, and why
-  DeviceFailed,      ///< a device or its driver reported a failure: its name, and the kernel's
-  NotTraceable,      ///< only inside a trace: the call cannot be recorded; `compile` falls back to eager
-  Sealed,            ///< a sealed function would have to compile; names the guard that failed
-  Internal,          ///< our mistake
-  CheckFailed,       ///< CompileOptions::check: a replay is not what the function does now; names the first difference
+  InvalidArgument,    ///< a value no call could accept (negative size, unknown dtype, empty prompt)
+  ShapeMismatch,      ///< sizes of two operands do not fit each other
+  DTypeMismatch,      ///< dtypes do not fit the operator or each other
+  DeviceMismatch,     ///< tensors on two devices
+  IndexOutOfRange,    ///< an index value or dimension outside its range
+  StorageFreed,       ///< a tensor whose storage was released is used
+  AliasConflict,      ///< a write to memory that overlaps itself or another operand
+  FileFormat,         ///< a file that is truncated or lies about its contents
+  Io,                 ///< the operating system refused
+  OutOfMemory,        ///< no bytes left, with who holds what
+  DeviceUnavailable,  ///< no such device, and why
+  DeviceFailed,       ///< a device or its driver reported a failure: its name, and the kernel's
+  NotTraceable,       ///< only inside a trace: the call cannot be recorded; `compile` falls back to eager
+  Sealed,             ///< a sealed function would have to compile; names the guard that failed
+  Internal,           ///< our mistake
+  CheckFailed,        ///< CompileOptions::check: a replay is not what the function does now; names the first difference
 };
 
 /// "ShapeMismatch", ...: the code's name as a literal.
@@ -47,4 +47,4 @@ class Error : public std::exception {
   SourceLoc loc_;
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

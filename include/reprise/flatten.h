@@ -26,31 +26,53 @@
 namespace reprise REPRISE_VISIBLE {
 namespace detail {
 
-template <class T> struct is_vector : std::false_type {};
-template <class T, class A> struct is_vector<std::vector<T, A>> : std::true_type {};
-template <class T> struct is_array : std::false_type {};
-template <class T, std::size_t N> struct is_array<std::array<T, N>> : std::true_type {};
-template <class T> struct is_optional : std::false_type {};
-template <class T> struct is_optional<std::optional<T>> : std::true_type {};
-template <class T> struct is_tuple : std::false_type {};
-template <class... T> struct is_tuple<std::tuple<T...>> : std::true_type {};
-template <class A, class B> struct is_tuple<std::pair<A, B>> : std::true_type {};
-template <class T> struct is_string_map : std::false_type {};
-template <class T, class C, class A> struct is_string_map<std::map<std::string, T, C, A>> : std::true_type {};
-template <class T> struct is_string_hash_map : std::false_type {};
-template <class T, class H, class E, class A> struct is_string_hash_map<std::unordered_map<std::string, T, H, E, A>> : std::true_type {};
-template <class T> struct is_shared : std::false_type {};
-template <class T> struct is_shared<std::shared_ptr<T>> : std::true_type {};
-template <class T> struct is_unique : std::false_type {};
-template <class T, class D> struct is_unique<std::unique_ptr<T, D>> : std::true_type {};
-template <class T> struct is_function : std::false_type {};
-template <class T> struct is_function<std::function<T>> : std::true_type {};
-template <class T> struct is_reference : std::false_type {};
-template <class T> struct is_reference<std::reference_wrapper<T>> : std::true_type {};
+template <class T>
+struct is_vector : std::false_type {};
+template <class T, class A>
+struct is_vector<std::vector<T, A>> : std::true_type {};
+template <class T>
+struct is_array : std::false_type {};
+template <class T, std::size_t N>
+struct is_array<std::array<T, N>> : std::true_type {};
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+template <class T>
+struct is_tuple : std::false_type {};
+template <class... T>
+struct is_tuple<std::tuple<T...>> : std::true_type {};
+template <class A, class B>
+struct is_tuple<std::pair<A, B>> : std::true_type {};
+template <class T>
+struct is_string_map : std::false_type {};
+template <class T, class C, class A>
+struct is_string_map<std::map<std::string, T, C, A>> : std::true_type {};
+template <class T>
+struct is_string_hash_map : std::false_type {};
+template <class T, class H, class E, class A>
+struct is_string_hash_map<std::unordered_map<std::string, T, H, E, A>> : std::true_type {};
+template <class T>
+struct is_shared : std::false_type {};
+template <class T>
+struct is_shared<std::shared_ptr<T>> : std::true_type {};
+template <class T>
+struct is_unique : std::false_type {};
+template <class T, class D>
+struct is_unique<std::unique_ptr<T, D>> : std::true_type {};
+template <class T>
+struct is_function : std::false_type {};
+template <class T>
+struct is_function<std::function<T>> : std::true_type {};
+template <class T>
+struct is_reference : std::false_type {};
+template <class T>
+struct is_reference<std::reference_wrapper<T>> : std::true_type {};
 
 /// Converts to anything: counts how many fields an aggregate can be initialised with.
 struct AnyField {
-  template <class T> operator T() const;
+  template <class T>
+  operator T() const;
 };
 template <class T, std::size_t... I>
 constexpr bool braces_fit(std::index_sequence<I...>) {
@@ -68,10 +90,13 @@ template <class T, std::size_t... I, std::size_t... J>
 constexpr bool braces_fit_around(std::index_sequence<I...>, std::index_sequence<J...>) {
   return requires { T{(static_cast<void>(I), AnyField{})..., {}, (static_cast<void>(J), AnyField{})...}; };
 }
-/// How many of them the field takes that begins at the I-th of N: with braces of its own it is one, and so many fewer stand behind it.
+/// How many of them the field takes that begins at the I-th of N: with braces of its own it is one, and so many fewer
+/// stand behind it.
 template <class T, std::size_t I, std::size_t N, std::size_t Taken = 1>
 constexpr std::size_t initializers_of_field() {
-  if constexpr (I + Taken >= N || braces_fit_around<T>(std::make_index_sequence<I>(), std::make_index_sequence<N - I - Taken>())) return Taken;
+  if constexpr (I + Taken >= N ||
+                braces_fit_around<T>(std::make_index_sequence<I>(), std::make_index_sequence<N - I - Taken>()))
+    return Taken;
   else return initializers_of_field<T, I, N, Taken + 1>();
 }
 template <class T, std::size_t N, std::size_t I = 0, std::size_t Fields = 0>
@@ -95,7 +120,8 @@ struct AnyBase {
 struct Anything {};
 template <class T>
 constexpr bool has_base() {
-  return requires { T{AnyBase<T>{}}; } && !requires { T{Anything{}}; };
+  return requires { T{AnyBase<T>{}}; }
+  &&!requires { T{Anything{}}; };
 }
 
 /// f(fields...) of an aggregate of up to 32 fields.
@@ -103,7 +129,11 @@ template <class T, class F>
 constexpr auto with_fields(T& v, F&& f) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n <= kMostFields);
-#define REPRISE_WITH(N, ...) else if constexpr (n == N) { auto& [__VA_ARGS__] = v; return f(__VA_ARGS__); }
+#define REPRISE_WITH(N, ...)   \
+  else if constexpr (n == N) { \
+    auto& [__VA_ARGS__] = v;   \
+    return f(__VA_ARGS__);     \
+  }
   if constexpr (n == 0) return f();
   REPRISE_WITH(1, a)
   REPRISE_WITH(2, a, b)
@@ -136,7 +166,8 @@ constexpr auto with_fields(T& v, F&& f) {
   REPRISE_WITH(29, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1)
   REPRISE_WITH(30, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1)
   REPRISE_WITH(31, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1)
-  REPRISE_WITH(32, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1, j1)
+  REPRISE_WITH(32, a, b, c, d, e, g, h, j, k, l, m, o, p, q, r, s, t, u, w, x, y, z, a1, b1, c1, d1, e1, f1, g1, h1, i1,
+               j1)
 #undef REPRISE_WITH
 }
 
@@ -154,13 +185,17 @@ constexpr auto field_part() {
 /// The name of a field, or "" where the compiler does not tell (a reference, say).
 template <class T, std::size_t I>
 constexpr std::string_view field_name() {
-  if constexpr (requires { typename std::bool_constant<(field_part<T, I>(), true)>; }) return last_name(part_as_text<field_part<T, I>()>());
+  if constexpr (requires { typename std::bool_constant<(field_part<T, I>(), true)>; })
+    return last_name(part_as_text<field_part<T, I>()>());
   else return {};
 }
 
-/// Of classes that list their fields themselves (REPRISE_FIELDS): the class, so that one that is derived from it does not pass for it.
+/// Of classes that list their fields themselves (REPRISE_FIELDS): the class, so that one that is derived from it does
+/// not pass for it.
 template <class T>
-concept ListsFields = requires { typename T::reprise_fields_of; };
+concept ListsFields = requires {
+  typename T::reprise_fields_of;
+};
 /// The name that ends the i-th part of a list: "w, heads_" has "w" and "heads_".
 constexpr std::string_view name_in_list(std::string_view list, std::size_t i) {
   for (; i > 0; --i) list.remove_prefix(std::min(list.size(), list.find(',') + 1));
@@ -190,50 +225,101 @@ constexpr auto& base_of(T& derived) {
 }
 
 /// Why a type can be no argument and no result.
-enum class Unfit : std::uint8_t { No, Pointer, UniquePointer, Function, Reference, Array, Keys, Union, TruthValue, Base, Fields, Derived, Class };
+enum class Unfit : std::uint8_t {
+  No,
+  Pointer,
+  UniquePointer,
+  Function,
+  Reference,
+  Array,
+  Keys,
+  Union,
+  TruthValue,
+  Base,
+  Fields,
+  Derived,
+  Class
+};
 
 /// Of the type itself; its elements and fields are looked at where they are walked.
 template <class U>
 constexpr Unfit unfit() {
-  if constexpr (std::is_same_v<U, Tensor> || std::is_same_v<U, Int> || std::is_same_v<U, Scalar> || std::is_same_v<U, Float> || std::is_same_v<U, double> ||
-                std::is_same_v<U, float> || std::is_integral_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> ||
-                std::is_same_v<U, const char*> || std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t> || is_optional<U>::value || is_vector<U>::value ||
-                is_array<U>::value || is_tuple<U>::value || is_string_map<U>::value || is_string_hash_map<U>::value || is_shared<U>::value || std::is_bounded_array_v<U>)
+  if constexpr (std::is_same_v<U, Tensor> || std::is_same_v<U, Int> || std::is_same_v<U, Scalar> ||
+                std::is_same_v<U, Float> || std::is_same_v<U, double> || std::is_same_v<U, float> ||
+                std::is_integral_v<U> || std::is_enum_v<U> || std::is_same_v<U, std::string> ||
+                std::is_same_v<U, std::string_view> || std::is_same_v<U, const char*> ||
+                std::is_same_v<U, std::monostate> || std::is_same_v<U, std::nullptr_t> || is_optional<U>::value ||
+                is_vector<U>::value || is_array<U>::value || is_tuple<U>::value || is_string_map<U>::value ||
+                is_string_hash_map<U>::value || is_shared<U>::value || std::is_bounded_array_v<U>)
     return Unfit::No;
-  else if constexpr (ListsFields<U>) return std::is_same_v<typename U::reprise_fields_of, U> ? Unfit::No : Unfit::Derived;
+  else if constexpr (ListsFields<U>)
+    return std::is_same_v<typename U::reprise_fields_of, U> ? Unfit::No : Unfit::Derived;
   else if constexpr (std::is_same_v<U, Bool>) return Unfit::TruthValue;
-  else if constexpr (std::is_member_pointer_v<U> || std::is_function_v<std::remove_pointer_t<U>> || is_function<U>::value) return Unfit::Function;
+  else if constexpr (std::is_member_pointer_v<U> || std::is_function_v<std::remove_pointer_t<U>> ||
+                     is_function<U>::value)
+    return Unfit::Function;
   else if constexpr (std::is_pointer_v<U>) return Unfit::Pointer;
   else if constexpr (is_unique<U>::value) return Unfit::UniquePointer;
   else if constexpr (is_reference<U>::value) return Unfit::Reference;
   else if constexpr (std::is_array_v<U>) return Unfit::Array;
   else if constexpr (std::is_union_v<U>) return Unfit::Union;
-  else if constexpr (requires { typename U::key_type; typename U::mapped_type; }) return Unfit::Keys;
-  else if constexpr (!std::is_aggregate_v<U>) return requires { &U::operator(); } ? Unfit::Function : Unfit::Class;
+  else if constexpr (requires {
+                       typename U::key_type;
+                       typename U::mapped_type;
+                     })
+    return Unfit::Keys;
+  else if constexpr (!std::is_aggregate_v<U>) return requires {
+      &U::operator();
+    }
+  ? Unfit::Function : Unfit::Class;
   else if constexpr (has_base<U>()) return Unfit::Base;
-  else return field_count<U>() > kMostFields ? Unfit::Fields : Unfit::No;
-}
+  else return field_count<U>() > kMostFields ? Unfit::Fields : Unfit::No; }
 
 template <class U>
 inline constexpr bool fits = unfit<U>() == Unfit::No;
-/// Says once for each type what to do instead. (A class, whose body the compiler looks at once, however many functions ask. It answers nothing: what asks a class
-/// that has failed fails, too.)
+/// Says once for each type what to do instead. (A class, whose body the compiler looks at once, however many functions
+/// ask. It answers nothing: what asks a class that has failed fails, too.)
 template <class U>
 struct Misfit {
   static constexpr Unfit why = unfit<U>();
-  static_assert(why != Unfit::Pointer, "reprise: a raw pointer tells a compiled function nothing of what it points to: pass the object itself (by reference), or a std::shared_ptr to it");
-  static_assert(why != Unfit::UniquePointer, "reprise: a std::unique_ptr cannot be copied, and arguments of compiled functions are: pass the object itself (by reference), or a std::shared_ptr to it");
-  static_assert(why != Unfit::Function, "reprise: a function is no argument of a compiled function, which is compiled for what it calls: let the compiled function capture it, or list the other members with REPRISE_FIELDS");
-  static_assert(why != Unfit::Reference, "reprise: a std::reference_wrapper is no argument of a compiled function: pass the object itself (by reference), or a std::shared_ptr to it");
-  static_assert(why != Unfit::Array, "reprise: an array of unknown length is no argument of a compiled function: pass a std::array or a std::vector");
-  static_assert(why != Unfit::Keys, "reprise: maps that are arguments or results of compiled functions have keys of std::string: pass a std::map<std::string, T>, or a std::vector of pairs");
-  static_assert(why != Unfit::Union, "reprise: nobody sees which member of a union is in use: pass a struct with a std::optional for each member");
-  static_assert(why != Unfit::TruthValue, "reprise: a reprise::Bool is no argument and no result of a compiled function: take and give a bool, or a tensor of bools");
-  static_assert(why != Unfit::Base, "reprise: the fields of a struct with a base class are not seen: write REPRISE_FIELDS(Class, REPRISE_BASE(Base), field, ...) into it");
-  static_assert(why != Unfit::Fields, "reprise: a struct of more than 32 fields: put some of them into a struct of their own, or write REPRISE_FIELDS(Class, field, ...) into it");
-  static_assert(why != Unfit::Derived, "reprise: a class that is derived from one with REPRISE_FIELDS needs REPRISE_FIELDS of its own; REPRISE_BASE(Base) in it stands for what the base has");
-  static_assert(why != Unfit::Class, "reprise: compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, strings; optionals, vectors, arrays, tuples, maps with string keys, "
-                                     "shared_ptrs and plain structs of these; and classes with REPRISE_FIELDS(Class, field, ...) written into them, as this one needs");
+  static_assert(why != Unfit::Pointer,
+                "reprise: a raw pointer tells a compiled function nothing of what it points to: pass the object itself "
+                "(by reference), or a std::shared_ptr to it");
+  static_assert(why != Unfit::UniquePointer,
+                "reprise: a std::unique_ptr cannot be copied, and arguments of compiled functions are: pass the object "
+                "itself (by reference), or a std::shared_ptr to it");
+  static_assert(why != Unfit::Function,
+                "reprise: a function is no argument of a compiled function, which is compiled for what it calls: let "
+                "the compiled function capture it, or list the other members with REPRISE_FIELDS");
+  static_assert(why != Unfit::Reference,
+                "reprise: a std::reference_wrapper is no argument of a compiled function: pass the object itself (by "
+                "reference), or a std::shared_ptr to it");
+  static_assert(
+      why != Unfit::Array,
+      "reprise: an array of unknown length is no argument of a compiled function: pass a std::array or a std::vector");
+  static_assert(why != Unfit::Keys,
+                "reprise: maps that are arguments or results of compiled functions have keys of std::string: pass a "
+                "std::map<std::string, T>, or a std::vector of pairs");
+  static_assert(
+      why != Unfit::Union,
+      "reprise: nobody sees which member of a union is in use: pass a struct with a std::optional for each member");
+  static_assert(why != Unfit::TruthValue,
+                "reprise: a reprise::Bool is no argument and no result of a compiled function: take and give a bool, "
+                "or a tensor of bools");
+  static_assert(why != Unfit::Base,
+                "reprise: the fields of a struct with a base class are not seen: write REPRISE_FIELDS(Class, "
+                "REPRISE_BASE(Base), field, ...) into it");
+  static_assert(why != Unfit::Fields,
+                "reprise: a struct of more than 32 fields: put some of them into a struct of their own, or write "
+                "REPRISE_FIELDS(Class, field, ...) into it");
+  static_assert(why != Unfit::Derived,
+                "reprise: a class that is derived from one with REPRISE_FIELDS needs REPRISE_FIELDS of its own; "
+                "REPRISE_BASE(Base) in it stands for what the base has");
+  static_assert(why != Unfit::Class,
+                "reprise: compiled functions take and give tensors, Int, Float, Scalar, numbers, bools, enums, "
+                "strings; optionals, vectors, arrays, tuples, maps with string keys, "
+                "shared_ptrs and plain structs of these; and classes with REPRISE_FIELDS(Class, field, ...) written "
+                "into them, as this one needs");
 };
 
 /// What a word of a call's structure says, beside those of tensors, Scalars and strings.
@@ -241,7 +327,9 @@ enum class ConstantKind : std::uint8_t { Number, Integer, Flag, Enum, Length, Pr
 
 /// Has it a path() (a Path) that is to say where the walk is?
 template <class V>
-concept KnowsPath = requires(V& v) { v.path().leave(); };
+concept KnowsPath = requires(V& v) {
+  v.path().leave();
+};
 
 template <class T, class V>
 void walk(T& value, V& visitor);
@@ -271,10 +359,11 @@ inline void walk_field(T& field, V& visitor, std::size_t i) {
 ///   constant(std::uint64_t, ConstantKind)  what must be equal for the same compilation: numbers, lengths, presence
 ///   text(std::string_view)                 a string, likewise
 ///   path()                                 if it wants to know where it is
-///   prepare(container)                     an optional, a vector, a map or a shared pointer that is about to be walked, if it has that
-///   skips_misfits                          if it has that, what is no argument is passed over
-/// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it points to becomes a copy first, unless
-/// the visitor has a member `shares`. To one that has `joins_bases` the fields of a base are those of the class.
+///   prepare(container)                     an optional, a vector, a map or a shared pointer that is about to be
+///   walked, if it has that skips_misfits                          if it has that, what is no argument is passed over
+/// const values are walked with const leaves. What is walked otherwise is the walker's own: what a shared pointer in it
+/// points to becomes a copy first, unless the visitor has a member `shares`. To one that has `joins_bases` the fields
+/// of a base are those of the class.
 template <class T, class V>
 void walk(T& value, V& visitor) {
   using U = std::remove_const_t<T>;
@@ -299,8 +388,11 @@ void walk(T& value, V& visitor) {
   } else if constexpr (std::is_same_v<U, double> || std::is_same_v<U, float>) {
     visitor.constant(std::bit_cast<std::uint64_t>(static_cast<double>(value)), ConstantKind::Number);
   } else if constexpr (std::is_integral_v<U> || std::is_enum_v<U>) {
-    visitor.constant(static_cast<std::uint64_t>(value), std::is_same_v<U, bool> ? ConstantKind::Flag : std::is_enum_v<U> ? ConstantKind::Enum : ConstantKind::Integer);
-  } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> || std::is_same_v<U, const char*>) {
+    visitor.constant(static_cast<std::uint64_t>(value), std::is_same_v<U, bool> ? ConstantKind::Flag
+                                                        : std::is_enum_v<U>     ? ConstantKind::Enum
+                                                                                : ConstantKind::Integer);
+  } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view> ||
+                       std::is_same_v<U, const char*>) {
     visitor.text(std::string_view(value));
   } else if constexpr (std::is_array_v<U> && std::is_same_v<std::remove_cv_t<std::remove_extent_t<U>>, char>) {
     visitor.text(std::string_view(value));
@@ -312,19 +404,23 @@ void walk(T& value, V& visitor) {
     for (std::size_t i = 0; i < std::extent_v<U>; ++i) walk_part(value[i], visitor, i);
   } else if constexpr (is_vector<U>::value || is_array<U>::value) {
     if constexpr (is_vector<U>::value) visitor.constant(value.size(), ConstantKind::Length);
-    if constexpr (std::is_same_v<typename U::value_type, Tensor> && requires { visitor.tensor_list(value.data(), value.size()); }) return visitor.tensor_list(value.data(), value.size());
-    else for (std::size_t i = 0; i < value.size(); ++i) {
-      if constexpr (std::is_same_v<U, std::vector<bool>>) {
-        const bool b = value[i];
-        walk_part(b, visitor, i);
-      } else {
-        walk_part(value[i], visitor, i);
+    if constexpr (std::is_same_v<typename U::value_type, Tensor> &&
+                  requires { visitor.tensor_list(value.data(), value.size()); })
+      return visitor.tensor_list(value.data(), value.size());
+    else
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        if constexpr (std::is_same_v<U, std::vector<bool>>) {
+          const bool b = value[i];
+          walk_part(b, visitor, i);
+        } else {
+          walk_part(value[i], visitor, i);
+        }
       }
-    }
   } else if constexpr (is_tuple<U>::value) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (walk_part(std::get<I>(value), visitor, std::string_view(), I), ...);
-    }(std::make_index_sequence<std::tuple_size_v<U>>{});
+    }
+    (std::make_index_sequence<std::tuple_size_v<U>>{});
   } else if constexpr (is_string_map<U>::value) {
     visitor.constant(value.size(), ConstantKind::Length);
     for (auto& [key, x] : value) {
@@ -360,14 +456,16 @@ void walk(T& value, V& visitor) {
         } else {
           (walk_field<U>(x, visitor, I), ...);
         }
-      }(std::index_sequence_for<decltype(x)...>{});
+      }
+      (std::index_sequence_for<decltype(x)...>{});
     });
   } else {
     with_fields(value, [&](auto&... x) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         if constexpr (KnowsPath<V>) (walk_part(x, visitor, field_name<U, I>(), I), ...);
         else (walk(x, visitor), ...);
-      }(std::index_sequence_for<decltype(x)...>{});
+      }
+      (std::index_sequence_for<decltype(x)...>{});
     });
   }
 }
@@ -431,7 +529,8 @@ class FrameArray {
   }
   /// Room for n more at the end, of which end_at() counts those that are written.
   T* room(std::size_t n) {
-    if (!has_room(n)) [[unlikely]] grow(size() + n);
+    if (!has_room(n)) [[unlikely]]
+      grow(size() + n);
     return end_;
   }
   bool has_room(std::size_t n) const { return static_cast<std::size_t>(limit_ - end_) >= n; }
@@ -461,7 +560,8 @@ class FrameArray {
 
  private:
   [[gnu::noinline, gnu::cold]] void grow(std::size_t n) {  // apart, so that walks save no registers for it
-    const std::size_t used = size(), capacity = std::max<std::size_t>(64, std::max(n, 2 * static_cast<std::size_t>(limit_ - data())));
+    const std::size_t used = size(),
+                      capacity = std::max<std::size_t>(64, std::max(n, 2 * static_cast<std::size_t>(limit_ - data())));
     std::unique_ptr<T[]> more(new T[capacity]);
     if (used) std::memcpy(more.get(), data_.get(), used * sizeof(T));
     data_ = std::move(more);
@@ -471,14 +571,15 @@ class FrameArray {
   T *end_ = nullptr, *limit_ = nullptr;
 };
 
-/// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks, layout
-/// classes, constants), `values` are the numbers that guards look at (sizes, strides, Ints), `tensors` are borrowed.
-/// One per thread; clearing keeps the memory, so that a warm call allocates nothing.
+/// The call signature: what a call is, as flat words. `structure` decides which code could serve it (dtypes, ranks,
+/// layout classes, constants), `values` are the numbers that guards look at (sizes, strides, Ints), `tensors` are
+/// borrowed. One per thread; clearing keeps the memory, so that a warm call allocates nothing.
 struct CallFrame {
   FrameArray<std::uint64_t> structure;
   FrameArray<std::int64_t> values;
   FrameArray<TensorImpl*> tensors;
-  std::shared_ptr<void> wholes;       // tensors that stand for the whole storages of others (runtime/build/specialization.cc)
+  // tensors that stand for the whole storages of others (runtime/build/specialization.cc)
+  std::shared_ptr<void> wholes;
   bool checked = false;  ///< CompileOptions::check: the function is run beside this call
 
   void clear() {
@@ -491,7 +592,8 @@ struct CallFrame {
   void constant(std::uint64_t v, ConstantKind = {}) { structure.push_back(v); }
   void integer(const Int& i) { values.push_back(i.hint()); }
   void number(const Scalar& s) {
-    constant(static_cast<std::uint64_t>(s.kind()) << 1 | static_cast<std::uint64_t>(s.kind() == Scalar::Kind::Bool && s.word().hint()));
+    constant(static_cast<std::uint64_t>(s.kind()) << 1 |
+             static_cast<std::uint64_t>(s.kind() == Scalar::Kind::Bool && s.word().hint()));
     if (s.kind() != Scalar::Kind::Bool) integer(s.word());
   }
   void text(std::string_view s) {
@@ -502,33 +604,33 @@ struct CallFrame {
       constant(w);
     }
   }
-  void tensor(const Tensor& t);       // runtime/call/call_frame.cc
+  void tensor(const Tensor& t);                          // runtime/call/call_frame.cc
   void tensor_list(const Tensor* first, std::size_t n);  // the same of each
-  std::uint64_t hash() const;         // of the structure (runtime/call/call_frame.cc)
+  std::uint64_t hash() const;                            // of the structure (runtime/call/call_frame.cc)
 };
 
 }  // namespace detail
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE
 
-/// In a class with private members, bases, pointers or anything else that makes it no aggregate: the fields that compiled functions see, as arguments, as results and
-/// in what a function captures of it. A class that holds more than it lists promises that the rest does not matter. `REPRISE_BASE(Base)` among them
-/// lists the fields of a base.
+/// In a class with private members, bases, pointers or anything else that makes it no aggregate: the fields that
+/// compiled functions see, as arguments, as results and in what a function captures of it. A class that holds more than
+/// it lists promises that the rest does not matter. `REPRISE_BASE(Base)` among them lists the fields of a base.
 ///
 ///   class Attention {
 ///     rp::Tensor wq_, wk_; int heads_;
 ///    public:
 ///     REPRISE_FIELDS(Attention, wq_, wk_, heads_)
 ///   };
-#define REPRISE_FIELDS(Class, ...)                                          \
-  using reprise_fields_of = Class;                                          \
+#define REPRISE_FIELDS(Class, ...)                                            \
+  using reprise_fields_of = Class;                                            \
   static constexpr const char* reprise_field_names() { return #__VA_ARGS__; } \
-  template <class ReprisesVisitor>                                          \
-  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) {           \
-    return visitor(__VA_ARGS__);                                            \
-  }                                                                         \
-  template <class ReprisesVisitor>                                          \
-  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) const {     \
-    return visitor(__VA_ARGS__);                                            \
+  template <class ReprisesVisitor>                                            \
+  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) {             \
+    return visitor(__VA_ARGS__);                                              \
+  }                                                                           \
+  template <class ReprisesVisitor>                                            \
+  decltype(auto) reprise_with_fields(ReprisesVisitor&& visitor) const {       \
+    return visitor(__VA_ARGS__);                                              \
   }
 #define REPRISE_BASE(Base) ::reprise::detail::base_of<Base>(*this)
 /// Beside REPRISE_FIELDS, in a module: which of its fields are state rather than weights (running statistics).

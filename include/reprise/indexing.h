@@ -27,7 +27,9 @@ inline constexpr EllipsisIndexType Ellipsis{};
 struct Slice {
   std::optional<Int> start, stop;
   Int step = 1;
-  Slice(std::optional<Int> first = std::nullopt, std::optional<Int> end = std::nullopt, std::optional<Int> by = std::nullopt) : start(first), stop(end), step(by.value_or(1)) {}
+  Slice(std::optional<Int> first = std::nullopt, std::optional<Int> end = std::nullopt,
+        std::optional<Int> by = std::nullopt)
+      : start(first), stop(end), step(by.value_or(1)) {}
 };
 
 }  // namespace indexing
@@ -36,8 +38,8 @@ namespace detail {
 [[noreturn]] void no_such_index(std::string_view text, SourceLoc loc);  ///< throws InvalidArgument
 }
 
-/// One index: a number, a Slice, None, Ellipsis (or "..."), or a tensor: of integers, or a mask (bool), which indexes as
-/// many dimensions as it has. An undefined tensor is ":".
+/// One index: a number, a Slice, None, Ellipsis (or "..."), or a tensor: of integers, or a mask (bool), which indexes
+/// as many dimensions as it has. An undefined tensor is ":".
 class TensorIndex {
  public:
   enum class Kind : std::uint8_t { None, Ellipsis, Number, Slice, Tensor };
@@ -66,11 +68,17 @@ class TensorIndex {
   Tensor tensor_;
 };
 
-/// Views by numbers, Slice, None and Ellipsis; where tensors are among them, the elements that they say (`index` of reprise/ops.h), a copy.
-inline Tensor index(const Tensor& self, std::initializer_list<TensorIndex> indices, SourceLoc loc = SourceLoc::current()) { return self.index(indices, loc); }
-/// What `index` shows becomes `value` (broadcast), or is added to. By one mask and a value that broadcasts along it nothing is counted: it is a choice.
-inline Tensor index_put_(const Tensor& self, std::initializer_list<TensorIndex> indices, const Operand& value, bool accumulate = false, SourceLoc loc = SourceLoc::current()) {
+/// Views by numbers, Slice, None and Ellipsis; where tensors are among them, the elements that they say (`index` of
+/// reprise/ops.h), a copy.
+inline Tensor index(const Tensor& self, std::initializer_list<TensorIndex> indices,
+                    SourceLoc loc = SourceLoc::current()) {
+  return self.index(indices, loc);
+}
+/// What `index` shows becomes `value` (broadcast), or is added to. By one mask and a value that broadcasts along it
+/// nothing is counted: it is a choice.
+inline Tensor index_put_(const Tensor& self, std::initializer_list<TensorIndex> indices, const Operand& value,
+                         bool accumulate = false, SourceLoc loc = SourceLoc::current()) {
   return self.index_put_(std::span<const TensorIndex>(indices.begin(), indices.size()), value, accumulate, loc);
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -30,9 +30,9 @@ concept IntegralNumber = std::integral<std::remove_cvref_t<T>> && !std::same_as<
 /// (`arg 0 .size(1)`); arithmetic stays symbolic, a comparison yields a `Bool`, and converting to
 /// `std::int64_t` pins the value: it adds the guard "this expression equals what it was", logged with its line.
 ///
-/// Division and remainder follow C++ (`/` truncates), and sums, differences and products wrap modulo 2^64, the same outside a
-/// trace and inside. Trivially copyable; a symbolic Int is valid as long as its trace: used later (a compiled function has left it in
-/// a variable of its surroundings), it throws InvalidArgument.
+/// Division and remainder follow C++ (`/` truncates), and sums, differences and products wrap modulo 2^64, the same
+/// outside a trace and inside. Trivially copyable; a symbolic Int is valid as long as its trace: used later (a compiled
+/// function has left it in a variable of its surroundings), it throws InvalidArgument.
 class Int {
  public:
   constexpr Int() noexcept = default;
@@ -66,7 +66,11 @@ class Int {
   Int& operator/=(Int o) { return *this = *this / o; }
   Int& operator%=(Int o) { return *this = *this % o; }
   Int& operator++() { return *this += 1; }
-  Int operator++(int) { Int old = *this; *this += 1; return old; }
+  Int operator++(int) {
+    Int old = *this;
+    *this += 1;
+    return old;
+  }
   Int& operator--() { return *this -= 1; }
 
   static Int min(Int a, Int b);
@@ -96,7 +100,7 @@ class Int {
   std::int64_t pin(SourceLoc) const;
   std::int64_t hint_slow() const;
 
-  std::int64_t value_ = 0;             ///< of a symbolic one, the number of its trace
+  std::int64_t value_ = 0;  ///< of a symbolic one, the number of its trace
   const guards::Expr* expr_ = nullptr;
 };
 
@@ -109,9 +113,12 @@ class Bool {
   bool is_symbolic() const noexcept { return expr_ != nullptr; }
   const guards::Expr* expr() const noexcept { return expr_; }
   SourceLoc where() const noexcept { return loc_; }
-  /// `bool big = n > 1024;` decides as well. To bool and to nothing that bool becomes: `int i = n > 2` does not compile.
+  /// `bool big = n > 1024;` decides as well. To bool and to nothing that bool becomes: `int i = n > 2` does not
+  /// compile.
   template <std::same_as<bool> B>
-  operator B() const { return expr_ ? decide() : value_; }
+  operator B() const {
+    return expr_ ? decide() : value_;
+  }
   /// What it is in the call being traced; adds no guard.
   bool hint() const { return expr_ ? hint_slow() : value_; }
   /// True only if it must hold whatever the symbols are, under the guards taken so far. Adds no guard.
@@ -130,8 +137,8 @@ class Bool {
   SourceLoc loc_;
 };
 
-/// States that it holds in every call. Inside a trace what follows from it needs no guard of its own; a call in which it does not hold
-/// throws InvalidArgument, which names the line, and so does a function that runs eagerly.
+/// States that it holds in every call. Inside a trace what follows from it needs no guard of its own; a call in which
+/// it does not hold throws InvalidArgument, which names the line, and so does a function that runs eagerly.
 void assume(Bool condition, SourceLoc loc = SourceLoc::current());
 
 /// An operand of a comparison: the Int and the line that compares (an implicit conversion evaluates its default
@@ -151,7 +158,8 @@ Bool compare_le(Int a, Int b, SourceLoc);
 /// The number of a plain Int (undefined for a symbolic one).
 inline std::int64_t plain_value(Int a) { return a.hint(); }
 template <class A, class B>
-concept IntComparable = (std::same_as<std::remove_cvref_t<A>, Int> && (std::same_as<std::remove_cvref_t<B>, Int> || IntegralNumber<B>)) ||
+concept IntComparable = (std::same_as<std::remove_cvref_t<A>, Int> &&
+                         (std::same_as<std::remove_cvref_t<B>, Int> || IntegralNumber<B>)) ||
                         (std::same_as<std::remove_cvref_t<B>, Int> && IntegralNumber<A>);
 }  // namespace detail
 
@@ -165,28 +173,32 @@ inline Bool operator>=(LocInt a, LocInt b) { return detail::compare_le(b.v, a.v,
 /// Up to eight without a heap.
 using Ints = SmallVec<Int, 8>;
 
-/// A borrowed list of Ints: what operators take for sizes and dimensions. `x.view({b, -1})` works, and so does a single number:
-/// `x.flip(0)`, `zeros(5)`.
+/// A borrowed list of Ints: what operators take for sizes and dimensions. `x.view({b, -1})` works, and so does a single
+/// number: `x.flip(0)`, `zeros(5)`.
 class IntArrayRef {
  public:
   constexpr IntArrayRef() = default;
   template <IntegralNumber T>
   constexpr IntArrayRef(T one) : own_(one), p_(&own_), n_(1) {}
   constexpr IntArrayRef(const IntArrayRef& o) : own_(o.own_), p_(o.p_ == &o.own_ ? &own_ : o.p_), n_(o.n_) {
-    if (o.all_) [[unlikely]] copy(o.all_);
+    if (o.all_) [[unlikely]]
+      copy(o.all_);
   }
   constexpr IntArrayRef& operator=(const IntArrayRef& o) {
     if (this == &o) return *this;
     delete[] std::exchange(all_, nullptr);
     own_ = o.own_, p_ = o.p_ == &o.own_ ? &own_ : o.p_, n_ = o.n_;
-    if (o.all_) [[unlikely]] copy(o.all_);
+    if (o.all_) [[unlikely]]
+      copy(o.all_);
     return *this;
   }
   constexpr ~IntArrayRef() {
-    if (all_) [[unlikely]] delete[] all_;
+    if (all_) [[unlikely]]
+      delete[] all_;
   }
   constexpr IntArrayRef(const Int* p, std::size_t n) : p_(p), n_(n) {}
-  constexpr IntArrayRef(std::initializer_list<Int> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
+  // lives as long as the full expression
+  constexpr IntArrayRef(std::initializer_list<Int> l) { p_ = l.begin(), n_ = l.size(); }
   IntArrayRef(const Ints& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const std::vector<Int>& v) : p_(v.data()), n_(v.size()) {}
   IntArrayRef(const Int& one) : p_(&one), n_(1) {}
@@ -220,7 +232,7 @@ class IntArrayRef {
     p_ = all_;
   }
   Int* all_ = nullptr;  // owned: the numbers, where they were not Ints
-  Int own_;  // the single number, when that is what it is of
+  Int own_;             // the single number, when that is what it is of
   const Int* p_ = nullptr;
   std::size_t n_ = 0;
 };
@@ -228,4 +240,4 @@ class IntArrayRef {
 /// As "[2, 3]".
 std::ostream& operator<<(std::ostream&, const Ints&);
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

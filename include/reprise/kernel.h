@@ -12,13 +12,14 @@ namespace reprise REPRISE_VISIBLE {
 
 /// A tensor as a kernel sees it: strides in elements, any. In dimensions of size 0 and 1 they lead nowhere.
 struct TensorView {
-  char* data = nullptr;                          ///< of the first element; an address of the device in work that is queued there
+  /// of the first element; an address of the device in work that is queued there
+  char* data = nullptr;
   DType dtype = DType::Float32;
   int rank = 0;
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
 
   std::int64_t numel() const {
-    std::uint64_t n = 1;                         // beside a size of 0 others may be anything
+    std::uint64_t n = 1;  // beside a size of 0 others may be anything
     for (int d = 0; d < rank; ++d) n *= static_cast<std::uint64_t>(sizes[d]);
     return static_cast<std::int64_t>(n);
   }
@@ -33,7 +34,10 @@ struct TensorView {
     return rows;
   }
   /// Its elements as a T, which the caller knows them to be.
-  template <class T> T* as() const { return reinterpret_cast<T*>(data); }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
 };
 
 /// What went wrong inside a kernel: becomes an Error with the operator's name and the line of the call.
@@ -46,7 +50,8 @@ struct KernelFault {
 /// One argument of a kernel, in schema order: a kind and a range of the array that holds it.
 struct NativeArg {
   enum class Kind : std::uint8_t { None, Tensor, TensorList, Int, IntList, Number, Bool, DType, Str } kind = Kind::None;
-  std::uint32_t first = 0, count = 0;            ///< into tensors (Tensor*), ints (Int, IntList, Bool, DType) or strings (Str); Number: see `NumberValue`
+  /// into tensors (Tensor*), ints (Int, IntList, Bool, DType) or strings (Str); Number: see `NumberValue`
+  std::uint32_t first = 0, count = 0;
 };
 /// A Scalar at run time. `is_float` tells which of the two holds it.
 struct NumberValue {
@@ -56,22 +61,24 @@ struct NumberValue {
   double to_double() const { return is_float ? f : static_cast<double>(i); }
 };
 
-/// Floating-point state: a kernel finds exceptions masked, rounding to nearest and denormals kept, whatever the calling thread
-/// has set (docs/deployment.md), and leaves it so.
+/// Floating-point state: a kernel finds exceptions masked, rounding to nearest and denormals kept, whatever the calling
+/// thread has set (docs/deployment.md), and leaves it so.
 ///
-/// What a kernel is called with. Arguments are counted as the schema does. All arrays live for the call only. A kernel must not throw: it
-/// reports through `fail` and returns, before it has written anything; an operator whose kernel may do so is declared `may_fail`.
+/// What a kernel is called with. Arguments are counted as the schema does. All arrays live for the call only. A kernel
+/// must not throw: it reports through `fail` and returns, before it has written anything; an operator whose kernel may
+/// do so is declared `may_fail`.
 struct KernelCall {
-  const TensorView* tensors;                     ///< inputs in schema order (lists flattened), then results
-  const NativeArg* args;                         ///< one for each schema argument
+  const TensorView* tensors;  ///< inputs in schema order (lists flattened), then results
+  const NativeArg* args;      ///< one for each schema argument
   const std::int64_t* ints;
   const NumberValue* numbers;
   const std::string* strings;
   std::uint32_t n_args, first_result, n_results;
-  void* const* micro;                            ///< entry points of the launch's micro-kernels, in order
+  void* const* micro;  ///< entry points of the launch's micro-kernels, in order
   KernelFault* fault;
-  bool has_workspace = false;                    ///< behind the results there is memory that it works in
-  void* stream = nullptr;                        ///< of captured work: where to queue it (the driver's handle); null on the host: it is done on return
+  bool has_workspace = false;  ///< behind the results there is memory that it works in
+  /// of captured work: where to queue it (the driver's handle); null on the host: it is done on return
+  void* stream = nullptr;
 
   bool has(int i) const { return args[i].kind != NativeArg::Kind::None; }
   const TensorView& tensor(int i) const { return tensors[args[i].first]; }
@@ -94,4 +101,4 @@ struct KernelCall {
 /// A function without captures (a lambda converts).
 using Kernel = void (*)(const KernelCall&);
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -17,9 +17,10 @@ namespace reprise REPRISE_VISIBLE {
 ///     ...
 ///   }
 ///
-/// Names are never part of what is compiled: other names are no other compilation, and a graph keeps the names of the call that was traced.
-/// Where nothing is traced, a scope notes that it is there, and no text is made. Names that a trace has met are kept for good.
-/// Scopes of a thread end in the opposite order in which they began, as variables of blocks do.
+/// Names are never part of what is compiled: other names are no other compilation, and a graph keeps the names of the
+/// call that was traced. Where nothing is traced, a scope notes that it is there, and no text is made. Names that a
+/// trace has met are kept for good. Scopes of a thread end in the opposite order in which they began, as variables of
+/// blocks do.
 class NameScope {
  public:
   /// The text outlives the scope, as literals do.
@@ -46,4 +47,4 @@ class NameScope {
   mutable const std::string* path_ = nullptr;  // once somebody has asked
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -17,10 +17,11 @@
 #include "reprise/tensor_names.h"
 #include "reprise/weights.h"
 
-/// Layers of models, as torch::nn names and initialises them: plain structs of tensors with a forward(). They are arguments of compiled functions as they
-/// stand, members of structs of a user's, and filled by names from a state dict (load_safetensors, gguf::load_gguf): `struct Block { nn::Linear up, down; }` has
-/// "up.weight", "up.bias" and so on. Lists of layers are std::vector. Random weights are drawn from the process's generator (manual_seed). What a layer does
-/// at training it does where `training` is set; it is not, unless a program does.
+/// Layers of models, as torch::nn names and initialises them: plain structs of tensors with a forward(). They are
+/// arguments of compiled functions as they stand, members of structs of a user's, and filled by names from a state dict
+/// (load_safetensors, gguf::load_gguf): `struct Block { nn::Linear up, down; }` has "up.weight", "up.bias" and so on.
+/// Lists of layers are std::vector. Random weights are drawn from the process's generator (manual_seed). What a layer
+/// does at training it does where `training` is set; it is not, unless a program does.
 namespace reprise REPRISE_VISIBLE {
 namespace nn {
 
@@ -48,7 +49,9 @@ inline Tensor drawn(IntArrayRef sizes, std::int64_t fan_in) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(static_cast<double>(fan_in)) : 0;
   return empty(sizes).uniform_(-bound, bound);
 }
-inline std::optional<Tensor> made_if(bool wanted, const auto& make) { return wanted ? std::optional<Tensor>(make()) : std::nullopt; }
+inline std::optional<Tensor> made_if(bool wanted, const auto& make) {
+  return wanted ? std::optional<Tensor>(make()) : std::nullopt;
+}
 inline Tensor or_none(const std::optional<Tensor>& t) { return t ? *t : Tensor(); }
 }  // namespace detail
 
@@ -57,8 +60,12 @@ struct Linear : Callable<Linear> {
   Tensor weight;               ///< [out, in]
   std::optional<Tensor> bias;  ///< [out]
   Linear() = default;
-  Linear(std::int64_t in, std::int64_t out, bool with_bias = true) : weight(detail::drawn({out, in}, in)), bias(detail::made_if(with_bias, [&] { return detail::drawn({out}, in); })) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return reprise::linear(x, weight, detail::or_none(bias), loc); }
+  Linear(std::int64_t in, std::int64_t out, bool with_bias = true)
+      : weight(detail::drawn({out, in}, in)),
+        bias(detail::made_if(with_bias, [&] { return detail::drawn({out}, in); })) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return reprise::linear(x, weight, detail::or_none(bias), loc);
+  }
   REPRISE_FIELDS(Linear, weight, bias)
 };
 
@@ -66,14 +73,18 @@ struct Linear : Callable<Linear> {
 struct Embedding : Callable<Embedding> {
   Tensor weight;  ///< [count, size]
   Embedding() = default;
-  Embedding(std::int64_t count, std::int64_t size, std::optional<std::int64_t> padding_idx = std::nullopt) : weight(randn({count, size})) {
+  Embedding(std::int64_t count, std::int64_t size, std::optional<std::int64_t> padding_idx = std::nullopt)
+      : weight(randn({count, size})) {
     if (padding_idx) weight.select(0, *padding_idx).zero_();
   }
-  Tensor forward(const Tensor& indices, SourceLoc loc = SourceLoc::current()) const { return reprise::embedding(weight, indices, loc); }
+  Tensor forward(const Tensor& indices, SourceLoc loc = SourceLoc::current()) const {
+    return reprise::embedding(weight, indices, loc);
+  }
   REPRISE_FIELDS(Embedding, weight)
 };
 
-/// What a convolution of D spatial dimensions does beside its kernel; a list is of one number, or of one for each dimension.
+/// What a convolution of D spatial dimensions does beside its kernel; a list is of one number, or of one for each
+/// dimension.
 struct ConvOptions {
   std::vector<std::int64_t> stride = {1}, padding = {0}, dilation = {1};
   std::int64_t groups = 1;
@@ -87,17 +98,21 @@ struct Conv : Callable<Conv<D>> {
   std::optional<Tensor> bias;  ///< [out]
   ConvOptions options;
   Conv() = default;
-  Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions o = {}) : options(std::move(o)) {
+  Conv(std::int64_t in, std::int64_t out, const std::vector<std::int64_t>& kernel, ConvOptions o = {})
+      : options(std::move(o)) {
     std::vector<std::int64_t> sizes = {out, in / options.groups};
     std::int64_t fan_in = sizes[1];
-    for (int d = 0; d < D; ++d) sizes.push_back(kernel.size() == 1 ? kernel[0] : kernel.at(static_cast<std::size_t>(d))), fan_in *= sizes.back();
+    for (int d = 0; d < D; ++d)
+      sizes.push_back(kernel.size() == 1 ? kernel[0] : kernel.at(static_cast<std::size_t>(d))), fan_in *= sizes.back();
     weight = detail::drawn(sizes, fan_in);
     bias = detail::made_if(options.bias, [&] { return detail::drawn({out}, fan_in); });
   }
-  Conv(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions o = {}) : Conv(in, out, std::vector<std::int64_t>{kernel}, std::move(o)) {}
+  Conv(std::int64_t in, std::int64_t out, std::int64_t kernel, ConvOptions o = {})
+      : Conv(in, out, std::vector<std::int64_t>{kernel}, std::move(o)) {}
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
     constexpr auto conv = D == 1 ? conv1d : D == 2 ? conv2d : conv3d;
-    const ConvPadding padding = options.padding_mode.empty() ? ConvPadding(options.padding) : ConvPadding(options.padding_mode);
+    const ConvPadding padding =
+        options.padding_mode.empty() ? ConvPadding(options.padding) : ConvPadding(options.padding_mode);
     return conv(x, weight, detail::or_none(bias), options.stride, padding, options.dilation, options.groups, loc);
   }
   REPRISE_FIELDS(Conv, weight, bias, options)
@@ -112,12 +127,17 @@ struct LayerNorm : Callable<LayerNorm> {
   std::vector<std::int64_t> normalized_shape;
   double eps = 1e-5;
   LayerNorm() = default;
-  LayerNorm(std::vector<std::int64_t> shape, double epsilon = 1e-5, bool affine = true) : normalized_shape(std::move(shape)), eps(epsilon) {
-    weight = detail::made_if(affine, [&] { return ones(normalized_shape); }), bias = detail::made_if(affine, [&] { return zeros(normalized_shape); });
+  LayerNorm(std::vector<std::int64_t> shape, double epsilon = 1e-5, bool affine = true)
+      : normalized_shape(std::move(shape)), eps(epsilon) {
+    weight = detail::made_if(affine, [&] { return ones(normalized_shape); }),
+    bias = detail::made_if(affine, [&] { return zeros(normalized_shape); });
   }
-  LayerNorm(std::int64_t size, double epsilon = 1e-5, bool affine = true) : LayerNorm(std::vector<std::int64_t>{size}, epsilon, affine) {}
+  LayerNorm(std::int64_t size, double epsilon = 1e-5, bool affine = true)
+      : LayerNorm(std::vector<std::int64_t>{size}, epsilon, affine) {}
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
-    return layer_norm(x, weight && normalized_shape.empty() ? IntArrayRef(weight->sizes().vec()) : IntArrayRef(normalized_shape), detail::or_none(weight), detail::or_none(bias), eps, loc);
+    return layer_norm(
+        x, weight && normalized_shape.empty() ? IntArrayRef(weight->sizes().vec()) : IntArrayRef(normalized_shape),
+        detail::or_none(weight), detail::or_none(bias), eps, loc);
   }
   REPRISE_FIELDS(LayerNorm, weight, bias, normalized_shape, eps)
 };
@@ -137,10 +157,14 @@ struct GroupNorm : Callable<GroupNorm> {
   std::int64_t groups = 1;
   double eps = 1e-5;
   GroupNorm() = default;
-  GroupNorm(std::int64_t n_groups, std::int64_t channels, double epsilon = 1e-5, bool affine = true) : groups(n_groups), eps(epsilon) {
-    weight = detail::made_if(affine, [&] { return ones({channels}); }), bias = detail::made_if(affine, [&] { return zeros({channels}); });
+  GroupNorm(std::int64_t n_groups, std::int64_t channels, double epsilon = 1e-5, bool affine = true)
+      : groups(n_groups), eps(epsilon) {
+    weight = detail::made_if(affine, [&] { return ones({channels}); }),
+    bias = detail::made_if(affine, [&] { return zeros({channels}); });
   }
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return group_norm(x, groups, detail::or_none(weight), detail::or_none(bias), eps, true, loc); }
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return group_norm(x, groups, detail::or_none(weight), detail::or_none(bias), eps, true, loc);
+  }
   REPRISE_FIELDS(GroupNorm, weight, bias, groups, eps)
 };
 
@@ -155,8 +179,10 @@ struct BatchNorm : Callable<BatchNorm<D>> {
   bool training = false;
   BatchNorm() = default;
   explicit BatchNorm(std::int64_t channels, double epsilon = 1e-5, double follow = 0.1, bool affine = true)
-      : running_mean(zeros({channels})), running_var(ones({channels})), num_batches_tracked(zeros({}, {.dtype = kInt64})), eps(epsilon), momentum(follow) {
-    weight = detail::made_if(affine, [&] { return ones({channels}); }), bias = detail::made_if(affine, [&] { return zeros({channels}); });
+      : running_mean(zeros({channels})), running_var(ones({channels})),
+        num_batches_tracked(zeros({}, {.dtype = kInt64})), eps(epsilon), momentum(follow) {
+    weight = detail::made_if(affine, [&] { return ones({channels}); }),
+    bias = detail::made_if(affine, [&] { return zeros({channels}); });
   }
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
     if (x.dim() != D + 2 && !(D == 1 && x.dim() == 2))
@@ -181,7 +207,9 @@ struct Dropout : Callable<Dropout> {
   bool training = false;
   Dropout() = default;
   explicit Dropout(double probability) : p(probability) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return training ? dropout(x, p, true, loc) : x; }
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return training ? dropout(x, p, true, loc) : x;
+  }
   REPRISE_FIELDS(Dropout, p, training)
 };
 
@@ -254,12 +282,15 @@ struct MultiheadAttention : Callable<MultiheadAttention> {
 };
 
 // ---- layers without weights, which stand in a Sequential
-#define REPRISE_ACTIVATION(Name, call)                                                                              \
-  struct Name : Callable<Name> {                                                                                    \
-    Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return call; }                    \
-    using reprise_fields_of = Name;                                                                                 \
-    static constexpr const char* reprise_field_names() { return ""; }                                               \
-    template <class V> decltype(auto) reprise_with_fields(V&& visitor) const { return visitor(); }                  \
+#define REPRISE_ACTIVATION(Name, call)                                                           \
+  struct Name : Callable<Name> {                                                                 \
+    Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return call; } \
+    using reprise_fields_of = Name;                                                              \
+    static constexpr const char* reprise_field_names() { return ""; }                            \
+    template <class V>                                                                           \
+    decltype(auto) reprise_with_fields(V&& visitor) const {                                      \
+      return visitor();                                                                          \
+    }                                                                                            \
   };
 REPRISE_ACTIVATION(ReLU, relu(x, loc))
 REPRISE_ACTIVATION(SiLU, silu(x, loc))
@@ -278,14 +309,18 @@ struct Softmax : Callable<Softmax> {
   std::int64_t dim = -1;
   Softmax() = default;
   explicit Softmax(std::int64_t along) : dim(along) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return softmax(x, dim, std::nullopt, loc); }
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return softmax(x, dim, std::nullopt, loc);
+  }
   REPRISE_FIELDS(Softmax, dim)
 };
 struct Flatten : Callable<Flatten> {
   std::int64_t start_dim = 1, end_dim = -1;
   Flatten() = default;
   explicit Flatten(std::int64_t start, std::int64_t end = -1) : start_dim(start), end_dim(end) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return flatten(x, start_dim, end_dim, loc); }
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return flatten(x, start_dim, end_dim, loc);
+  }
   REPRISE_FIELDS(Flatten, start_dim, end_dim)
 };
 
@@ -293,15 +328,21 @@ struct Flatten : Callable<Flatten> {
 struct MaxPool2d : Callable<MaxPool2d> {
   std::int64_t kernel = 2, stride = 2, padding = 0;
   MaxPool2d() = default;
-  explicit MaxPool2d(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0) : kernel(size), stride(every.value_or(size)), padding(around) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return max_pool2d(x, kernel, stride, padding, 1, false, loc); }
+  explicit MaxPool2d(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0)
+      : kernel(size), stride(every.value_or(size)), padding(around) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return max_pool2d(x, kernel, stride, padding, 1, false, loc);
+  }
   REPRISE_FIELDS(MaxPool2d, kernel, stride, padding)
 };
 struct AvgPool2d : Callable<AvgPool2d> {
   std::int64_t kernel = 2, stride = 2, padding = 0;
   AvgPool2d() = default;
-  explicit AvgPool2d(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0) : kernel(size), stride(every.value_or(size)), padding(around) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return avg_pool2d(x, kernel, stride, padding, false, true, std::nullopt, loc); }
+  explicit AvgPool2d(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0)
+      : kernel(size), stride(every.value_or(size)), padding(around) {}
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return avg_pool2d(x, kernel, stride, padding, false, true, std::nullopt, loc);
+  }
   REPRISE_FIELDS(AvgPool2d, kernel, stride, padding)
 };
 /// To an image of size x size.
@@ -309,24 +350,27 @@ struct AdaptiveAvgPool2d : Callable<AdaptiveAvgPool2d> {
   std::int64_t size = 1;
   AdaptiveAvgPool2d() = default;
   explicit AdaptiveAvgPool2d(std::int64_t to) : size(to) {}
-  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const { return adaptive_avg_pool2d(x, size, loc); }
+  Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
+    return adaptive_avg_pool2d(x, size, loc);
+  }
   REPRISE_FIELDS(AdaptiveAvgPool2d, size)
 };
 
-/// One after the other: `nn::Sequential net(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 2))`, in files "0.weight", "2.weight". What a layer takes is
-/// what the one before gives.
+/// One after the other: `nn::Sequential net(nn::Linear(4, 8), nn::ReLU(), nn::Linear(8, 2))`, in files "0.weight",
+/// "2.weight". What a layer takes is what the one before gives.
 template <class... Layers>
 struct Sequential : std::tuple<Layers...>, Callable<Sequential<Layers...>> {
   Sequential() = default;
-  Sequential(Layers... layers)
-    requires(sizeof...(Layers) > 0)
-      : std::tuple<Layers...>(std::move(layers)...) {}
+  Sequential(Layers... layers) requires(sizeof...(Layers) > 0) : std::tuple<Layers...>(std::move(layers)...) {}
   Tensor forward(Tensor x, SourceLoc loc = SourceLoc::current()) const {
-    std::apply([&](const auto&... layer) { ((x = layer.forward(x, loc)), ...); }, static_cast<const std::tuple<Layers...>&>(*this));
+    std::apply([&](const auto&... layer) { ((x = layer.forward(x, loc)), ...); },
+               static_cast<const std::tuple<Layers...>&>(*this));
     return x;
   }
   template <std::size_t I>
-  auto& get() { return std::get<I>(static_cast<std::tuple<Layers...>&>(*this)); }
+  auto& get() {
+    return std::get<I>(static_cast<std::tuple<Layers...>&>(*this));
+  }
   REPRISE_FIELDS(Sequential, REPRISE_BASE(std::tuple<Layers...>))
 };
 template <class... Layers>
@@ -362,7 +406,10 @@ struct Training : reprise::detail::WeightWalk {
   void tensor(const Tensor&) {}
   template <class C>
   void prepare(C& c) {
-    if constexpr (!std::is_const_v<C> && requires { { (c.training) } -> std::same_as<bool&>; }) c.training = value;
+    if constexpr (!std::is_const_v<C> && requires {
+                    { (c.training) } -> std::same_as<bool&>;
+                  })
+      c.training = value;
   }
 };
 }  // namespace detail
@@ -370,7 +417,10 @@ struct Training : reprise::detail::WeightWalk {
 /// Moves a struct's tensors to a device, and floating ones to a dtype.
 template <class Model>
 void to(Model& model, const TensorOptions& options) {
-  detail::Replaced walk([&](const Tensor& t) { return t.to(TensorOptions{.dtype = is_floating(t.dtype()) ? options.dtype : std::nullopt, .device = options.device}); });
+  detail::Replaced walk([&](const Tensor& t) {
+    return t.to(
+        TensorOptions{.dtype = is_floating(t.dtype()) ? options.dtype : std::nullopt, .device = options.device});
+  });
   reprise::detail::walk(model, walk);
 }
 
@@ -383,7 +433,7 @@ void train(Model& model, bool on = true) {
 }
 
 }  // namespace nn
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE
 
 #include "reprise/nn_layers.h"
 #include "reprise/nn_losses.h"

@@ -261,10 +261,8 @@ struct MaxPool : Callable<MaxPool<D>> {
   explicit MaxPool(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0)
       : kernel(size), stride(every.value_or(size)), padding(around) {}
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
-    if constexpr (D == 1)
-      return max_pool1d(x, kernel, stride, padding, 1, false, loc);
-    else
-      return max_pool3d(x, kernel, stride, padding, 1, false, loc);
+    if constexpr (D == 1) return max_pool1d(x, kernel, stride, padding, 1, false, loc);
+    else return max_pool3d(x, kernel, stride, padding, 1, false, loc);
   }
   REPRISE_FIELDS(MaxPool, kernel, stride, padding)
 };
@@ -277,10 +275,8 @@ struct AvgPool : Callable<AvgPool<D>> {
   explicit AvgPool(std::int64_t size, std::optional<std::int64_t> every = std::nullopt, std::int64_t around = 0)
       : kernel(size), stride(every.value_or(size)), padding(around) {}
   Tensor forward(const Tensor& x, SourceLoc loc = SourceLoc::current()) const {
-    if constexpr (D == 1)
-      return avg_pool1d(x, kernel, stride, padding, false, true, std::nullopt, loc);
-    else
-      return avg_pool3d(x, kernel, stride, padding, false, true, std::nullopt, loc);
+    if constexpr (D == 1) return avg_pool1d(x, kernel, stride, padding, false, true, std::nullopt, loc);
+    else return avg_pool3d(x, kernel, stride, padding, false, true, std::nullopt, loc);
   }
   REPRISE_FIELDS(AvgPool, kernel, stride, padding)
 };

@@ -106,8 +106,7 @@ struct CellWeights {
   std::optional<Tensor> bias_ih, bias_hh;  ///< [gates * hidden]
   CellWeights() = default;
   CellWeights(std::int64_t gates, std::int64_t inputs, std::int64_t hidden, bool with_bias)
-      : weight_ih(drawn({gates * hidden, inputs}, hidden)),
-        weight_hh(drawn({gates * hidden, hidden}, hidden)),
+      : weight_ih(drawn({gates * hidden, inputs}, hidden)), weight_hh(drawn({gates * hidden, hidden}, hidden)),
         bias_ih(made_if(with_bias, [&] { return drawn({gates * hidden}, hidden); })),
         bias_hh(made_if(with_bias, [&] { return drawn({gates * hidden}, hidden); })) {}
   /// What a step begins with where nothing is given: zeros.

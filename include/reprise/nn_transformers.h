@@ -48,11 +48,8 @@ struct TransformerEncoderLayer : Callable<TransformerEncoderLayer> {
   bool training = false;
   TransformerEncoderLayer() = default;
   TransformerEncoderLayer(std::int64_t size, std::int64_t heads, TransformerOptions o = {})
-      : self_attn(size, heads, true, o.batch_first, o.dropout),
-        linear1(size, o.dim_feedforward),
-        linear2(o.dim_feedforward, size),
-        norm1(size, o.layer_norm_eps),
-        norm2(size, o.layer_norm_eps),
+      : self_attn(size, heads, true, o.batch_first, o.dropout), linear1(size, o.dim_feedforward),
+        linear2(o.dim_feedforward, size), norm1(size, o.layer_norm_eps), norm2(size, o.layer_norm_eps),
         options(std::move(o)) {}
   /// src and result [len, batch, size], with batch_first [batch, len, size], or without a batch [len, size].
   Tensor forward(const Tensor& src, const Tensor& src_mask = {}, bool is_causal = false,
@@ -105,13 +102,9 @@ struct TransformerDecoderLayer : Callable<TransformerDecoderLayer> {
   TransformerDecoderLayer() = default;
   TransformerDecoderLayer(std::int64_t size, std::int64_t heads, TransformerOptions o = {})
       : self_attn(size, heads, true, o.batch_first, o.dropout),
-        multihead_attn(size, heads, true, o.batch_first, o.dropout),
-        linear1(size, o.dim_feedforward),
-        linear2(o.dim_feedforward, size),
-        norm1(size, o.layer_norm_eps),
-        norm2(size, o.layer_norm_eps),
-        norm3(size, o.layer_norm_eps),
-        options(std::move(o)) {}
+        multihead_attn(size, heads, true, o.batch_first, o.dropout), linear1(size, o.dim_feedforward),
+        linear2(o.dim_feedforward, size), norm1(size, o.layer_norm_eps), norm2(size, o.layer_norm_eps),
+        norm3(size, o.layer_norm_eps), options(std::move(o)) {}
   /// tgt and result as an encoder's src; memory: what an encoder has given.
   Tensor forward(const Tensor& tgt, const Tensor& memory, const DecoderMasks& masks = {},
                  SourceLoc loc = SourceLoc::current()) const {

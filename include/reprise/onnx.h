@@ -65,7 +65,8 @@ struct Argument {
 };
 
 struct LoadOptions {
-  /// Inputs that are given once and for all: by name. They are no inputs of the model then, and what is computed of them alone is computed when it is loaded.
+  /// Inputs that are given once and for all: by name. They are no inputs of the model then, and what is computed of
+  /// them alone is computed when it is loaded.
   std::map<std::string, Tensor> constants = {};
   /// How many nodes and turns of loops one call may run: past it the call throws InvalidArgument. Without it a file
   /// could make a call that never returns.
@@ -76,9 +77,10 @@ namespace detail {
 struct Program;
 }
 
-/// A model of a file: plain Reprise code that is run by its graph. Eagerly each node is an operator call; `compile(model)` traces it like any function, and one
-/// compilation serves all sizes of its dynamic dimensions. Weights are held by the model and shared with its copies; those in external data are pages of the file. Each
-/// node's name is a NameScope, so that errors, logs and explain() tell it. Cheap to copy; may be called from any thread.
+/// A model of a file: plain Reprise code that is run by its graph. Eagerly each node is an operator call;
+/// `compile(model)` traces it like any function, and one compilation serves all sizes of its dynamic dimensions.
+/// Weights are held by the model and shared with its copies; those in external data are pages of the file. Each node's
+/// name is a NameScope, so that errors, logs and explain() tell it. Cheap to copy; may be called from any thread.
 class Model {
  public:
   const std::vector<Port>& inputs() const;
@@ -87,13 +89,13 @@ class Model {
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
 
-  /// Inputs in the file's order; results likewise. Throws InvalidArgument, DTypeMismatch, ShapeMismatch where an input is not what the file says, and what the operators throw.
+  /// Inputs in the file's order; results likewise. Throws InvalidArgument, DTypeMismatch, ShapeMismatch where an input
+  /// is not what the file says, and what the operators throw.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const;
   std::vector<Tensor> operator()(const std::vector<Argument>& inputs) const;
   template <class... T>
-  requires(sizeof...(T) > 0 && (std::same_as<std::remove_cvref_t<T>, Tensor> && ...)) std::vector<Tensor> operator()(const T&... inputs) const {
-    return (*this)(std::vector<Tensor>{inputs...});
-  }
+  requires(sizeof...(T) > 0 && (std::same_as<std::remove_cvref_t<T>, Tensor> && ...)) std::vector<Tensor>
+  operator()(const T&... inputs) const { return (*this)(std::vector<Tensor>{inputs...}); }
 
  private:
   friend Model load(const std::string&, const LoadOptions&, SourceLoc);
@@ -134,7 +136,8 @@ Model load(const std::string& path, const LoadOptions& options = {}, SourceLoc l
 /// The same of bytes in memory, which may go afterwards. There are no external data.
 Model load_bytes(std::string_view bytes, const LoadOptions& options = {}, SourceLoc loc = SourceLoc::current());
 
-/// One tensor by itself (a `.pb` of ONNX's test data). Throws Io, FileFormat; InvalidArgument where there is no such dtype.
+/// One tensor by itself (a `.pb` of ONNX's test data). Throws Io, FileFormat; InvalidArgument where there is no such
+/// dtype.
 Tensor load_tensor(const std::string& path, SourceLoc loc = SourceLoc::current());
 
 }  // namespace onnx
@@ -144,4 +147,4 @@ requires std::same_as<std::remove_cvref_t<F>, onnx::Model> onnx::CompiledModel c
                                                                                        CompileOptions options = {}) {
   return {std::forward<F>(model), std::move(options)};
 }
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -19,7 +19,8 @@ namespace reprise REPRISE_VISIBLE {
 // ---- pointwise: operators of one tensor, and of two operands
 // reprise/elementwise_ops.inc lists them, with what is particular to each.
 #define REPRISE_UNARY(name, rule, twin) Tensor name(const Tensor& self, SourceLoc loc = SourceLoc::current());
-#define REPRISE_BINARY(name, rule, twin) Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+#define REPRISE_BINARY(name, rule, twin) \
+  Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
 #include "reprise/elementwise_ops.inc"
 #undef REPRISE_UNARY
 #undef REPRISE_BINARY
@@ -115,20 +116,21 @@ Tensor clamp_min(const Tensor& self, const Operand& min, SourceLoc loc = SourceL
 Tensor clamp_max(const Tensor& self, const Operand& max, SourceLoc loc = SourceLoc::current());
 /// value (a number or a 0-dim tensor) where mask (bool, broadcast) holds.
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Operand& value, SourceLoc loc = SourceLoc::current());
-/// Casts. The same tensor if it has that dtype already. A float becomes the integer it is rounded to towards zero; outside
-/// the integer dtype's range it becomes the nearest bound, and NaN becomes 0 (so does a number that full() is given).
-/// Integers wrap.
+/// Casts. The same tensor if it has that dtype already. A float becomes the integer it is rounded to towards zero;
+/// outside the integer dtype's range it becomes the nearest bound, and NaN becomes 0 (so does a number that full() is
+/// given). Integers wrap.
 Tensor to(const Tensor& self, DType dtype, SourceLoc loc = SourceLoc::current());
 /// The same elements on another device; self when it is there already. Dense tensors keep their strides, others become
 /// row-major. Ordered with the devices' current streams; what the host gets is complete. Inside a trace a move between
 /// devices ends the capture. Throws DeviceUnavailable, OutOfMemory.
 Tensor to(const Tensor& self, Device device, SourceLoc loc = SourceLoc::current());
-/// With non_blocking the call returns as soon as the copy is queued: to a device, when self is pinned for it (otherwise it waits
-/// until self may be changed); to the host always, into pinned memory. Then self must stay as it is, and what the host
-/// gets must not be looked at, until the current stream has been waited for (Stream::synchronize).
+/// With non_blocking the call returns as soon as the copy is queued: to a device, when self is pinned for it (otherwise
+/// it waits until self may be changed); to the host always, into pinned memory. Then self must stay as it is, and what
+/// the host gets must not be looked at, until the current stream has been waited for (Stream::synchronize).
 Tensor to(const Tensor& self, Device device, bool non_blocking, SourceLoc loc = SourceLoc::current());
-/// A copy in host memory that `device` reads and writes by itself (page-locked); self when it is such already. Its blocks are
-/// kept for reuse, and serve again when copies that were queued on them are over. Throws DeviceUnavailable, OutOfMemory.
+/// A copy in host memory that `device` reads and writes by itself (page-locked); self when it is such already. Its
+/// blocks are kept for reuse, and serve again when copies that were queued on them are over. Throws DeviceUnavailable,
+/// OutOfMemory.
 Tensor pin_memory(const Tensor& self, Device device = Device::cuda(0), SourceLoc loc = SourceLoc::current());
 bool is_pinned(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor type_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
@@ -139,16 +141,17 @@ Tensor contiguous(const Tensor& self, SourceLoc loc = SourceLoc::current());
 
 // ---- reductions
 // reprise/reduction_ops.inc lists those that take dimensions and nothing else but keepdim and a dtype.
-#define REPRISE_REDUCTION(name, cls, rule) \
-  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, SourceLoc loc = SourceLoc::current());
-#define REPRISE_REDUCTION_AS(name, cls, rule)                                                                                       \
-  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, std::optional<DType> dtype = std::nullopt, \
+#define REPRISE_REDUCTION(name, cls, rule)                                            \
+  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, \
               SourceLoc loc = SourceLoc::current());
+#define REPRISE_REDUCTION_AS(name, cls, rule)                                         \
+  Tensor name(const Tensor& self, const OptionalDims& dim = {}, bool keepdim = false, \
+              std::optional<DType> dtype = std::nullopt, SourceLoc loc = SourceLoc::current());
 #include "reprise/reduction_ops.inc"
 #undef REPRISE_REDUCTION
 #undef REPRISE_REDUCTION_AS
-/// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1. All want floats.
-/// Divides by n - correction.
+/// `dim`: none or {} for all dimensions, one, or several; negative counts from the end. keepdim leaves size 1. All want
+/// floats. Divides by n - correction.
 Tensor var(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
            SourceLoc loc = SourceLoc::current());
 Tensor std(const Tensor& self, const OptionalDims& dim = {}, Scalar correction = 1, bool keepdim = false,
@@ -167,8 +170,12 @@ Tensor argmin(const Tensor& self, std::optional<Int> dim = std::nullopt, bool ke
 TensorPair max(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
 TensorPair min(const Tensor& self, Int dim, bool keepdim = false, SourceLoc loc = SourceLoc::current());
 /// The larger / smaller of each pair: maximum, minimum.
-inline Tensor max(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) { return maximum(self, other, loc); }
-inline Tensor min(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) { return minimum(self, other, loc); }
+inline Tensor max(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) {
+  return maximum(self, other, loc);
+}
+inline Tensor min(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current()) {
+  return minimum(self, other, loc);
+}
 /// Of all elements, as a 0-dim tensor.
 Tensor max(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor min(const Tensor& self, SourceLoc loc = SourceLoc::current());
@@ -209,9 +216,12 @@ Tensor dot(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::c
 /// beta * self + alpha * (batch1 x batch2), of matrices and a vector, of the outer product of vectors. Where beta is 0
 /// self does not count. Of integers beta and alpha must be integers (DTypeMismatch). Of half types the product is
 /// rounded as bmm's, and the sum once.
-Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
-Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
-Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
+               SourceLoc loc = SourceLoc::current());
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1,
+             SourceLoc loc = SourceLoc::current());
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1,
+            SourceLoc loc = SourceLoc::current());
 Tensor outer(const Tensor& self, const Tensor& vec2, SourceLoc loc = SourceLoc::current());
 /// Sums of products in index notation: einsum("bij,bjk->bik", {a, b}). One or two operands, letters, no ellipsis.
 Tensor einsum(std::string_view equation, TensorArrayRef operands, SourceLoc loc = SourceLoc::current());
@@ -219,15 +229,18 @@ Tensor einsum(std::string_view equation, TensorArrayRef operands, SourceLoc loc 
 Tensor int_mm(const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
 /// The product of quantized matrices, [m, k] x [k, n] (+ bias [n]), each element times its scale: what models call is
 /// scaled_mm(x8, w8.t(), scale_x, scale_w, bias, kBFloat16) with a weight [n, k] that stands row by row.
-/// self x mat2: int8 x int8; float8 x float8, of either kind; weights alone quantized: float32, bfloat16 or float16 x int8 or float8.
-/// Scales are float32, of one element (at most one dimension), or matrices. scale_a: [m or 1, 1] or [m or 1, ceil(k / block_k)]; scale_b: [1, n or 1] or, by
-/// blocks, [ceil(k / block_k), n or 1 or ceil(n / block_n)]; `block` is {block_k, block_n}, {128, 128} if none. (Along each dimension a size of 1 is
-/// one scale for all of it. Which of these a scale is may change from call to call of a compiled function.)
-/// int8 products are summed in integers, exactly within 65536 elements of k, and scaled in float32; others are summed in float32. bias, of a float dtype, is added in
-/// float32, and the result rounded once, to out_dtype: float32, bfloat16 or float16; if none bias's dtype, else self's if it is one of these, else bfloat16 (ATen's
-/// default for float8 is float8, which needs a scale of its own). DTypeMismatch, ShapeMismatch or InvalidArgument (block) otherwise.
-Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b, const Tensor& bias = {},
-                 std::optional<DType> out_dtype = std::nullopt, const OptionalDims& block = {}, SourceLoc loc = SourceLoc::current());
+/// self x mat2: int8 x int8; float8 x float8, of either kind; weights alone quantized: float32, bfloat16 or float16 x
+/// int8 or float8. Scales are float32, of one element (at most one dimension), or matrices. scale_a: [m or 1, 1] or [m
+/// or 1, ceil(k / block_k)]; scale_b: [1, n or 1] or, by blocks, [ceil(k / block_k), n or 1 or ceil(n / block_n)];
+/// `block` is {block_k, block_n}, {128, 128} if none. (Along each dimension a size of 1 is one scale for all of it.
+/// Which of these a scale is may change from call to call of a compiled function.) int8 products are summed in
+/// integers, exactly within 65536 elements of k, and scaled in float32; others are summed in float32. bias, of a float
+/// dtype, is added in float32, and the result rounded once, to out_dtype: float32, bfloat16 or float16; if none bias's
+/// dtype, else self's if it is one of these, else bfloat16 (ATen's default for float8 is float8, which needs a scale of
+/// its own). DTypeMismatch, ShapeMismatch or InvalidArgument (block) otherwise.
+Tensor scaled_mm(const Tensor& self, const Tensor& mat2, const Tensor& scale_a, const Tensor& scale_b,
+                 const Tensor& bias = {}, std::optional<DType> out_dtype = std::nullopt, const OptionalDims& block = {},
+                 SourceLoc loc = SourceLoc::current());
 /// query [..., L, E], key [..., S, E], value [..., S, Ev] -> [..., L, Ev]. attn_mask (bool: true takes part; or a float
 /// added to the scores) broadcasts to [..., L, S] and excludes is_causal. scale: 1/sqrt(E) if none. enable_gqa: key and
 /// value may have fewer heads (dimension -3), a divisor of query's. With dropout_p each weight is dropped with that
@@ -252,13 +265,14 @@ Tensor scatter(const Tensor& self, Int dim, const Tensor& index, const Operand& 
                SourceLoc loc = SourceLoc::current());
 Tensor scatter_add(const Tensor& self, Int dim, const Tensor& index, const Tensor& src,
                    SourceLoc loc = SourceLoc::current());
-/// What scatter would put in one place is folded: `reduce` is "sum", "prod", "mean" (integers: rounded down), "amax" or "amin". Elements that index
-/// names begin with self's, or without include_self with nothing; the others stay self's. Throws InvalidArgument for another word.
-Tensor scatter_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self = true,
-                      SourceLoc loc = SourceLoc::current());
+/// What scatter would put in one place is folded: `reduce` is "sum", "prod", "mean" (integers: rounded down), "amax" or
+/// "amin". Elements that index names begin with self's, or without include_self with nothing; the others stay self's.
+/// Throws InvalidArgument for another word.
+Tensor scatter_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                      bool include_self = true, SourceLoc loc = SourceLoc::current());
 /// The same of slices: self's slices index[i] along dim with source's slices i. Not "sum": index_add.
-Tensor index_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self = true,
-                    SourceLoc loc = SourceLoc::current());
+Tensor index_reduce(const Tensor& self, Int dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                    bool include_self = true, SourceLoc loc = SourceLoc::current());
 /// self[indices...] = values (broadcast), or += with accumulate.
 Tensor index_put(const Tensor& self, TensorArrayRef indices, const Tensor& values, bool accumulate = false,
                  SourceLoc loc = SourceLoc::current());
@@ -272,29 +286,37 @@ Tensor index_add(const Tensor& self, Int dim, const Tensor& index, const Tensor&
 Tensor one_hot(const Tensor& self, Int num_classes = -1, SourceLoc loc = SourceLoc::current());
 
 /// self's slices index[i] along dim become one value (a number or a 0-dim tensor).
-Tensor index_fill(const Tensor& self, Int dim, const Tensor& index, const Operand& value, SourceLoc loc = SourceLoc::current());
+Tensor index_fill(const Tensor& self, Int dim, const Tensor& index, const Operand& value,
+                  SourceLoc loc = SourceLoc::current());
 /// source's elements, in order, where mask (bool, broadcast) holds; there must be enough of them (IndexOutOfRange).
-Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source, SourceLoc loc = SourceLoc::current());
+Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source,
+                      SourceLoc loc = SourceLoc::current());
 /// The elements that index counts in row-major order become source's, or are added to.
-Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate = false, SourceLoc loc = SourceLoc::current());
+Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate = false,
+           SourceLoc loc = SourceLoc::current());
 
 // ---- results into a tensor that is given
-/// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go into integers
-/// (DTypeMismatch). Returns out, which may also be an input. Other operators: reprise/out.h.
-Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
-Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+/// `out` gets the result's sizes, if it has others (resize_), and its elements, converted; a float result does not go
+/// into integers (DTypeMismatch). Returns out, which may also be an input. Other operators: reprise/out.h.
+Tensor add_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1,
+               SourceLoc loc = SourceLoc::current());
+Tensor sub_out(const Tensor& out, const Operand& self, const Operand& other, Scalar alpha = 1,
+               SourceLoc loc = SourceLoc::current());
 Tensor div_out(const Tensor& out, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
-Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current());
+Tensor where_out(const Tensor& out, const Tensor& condition, const Operand& self, const Operand& other,
+                 SourceLoc loc = SourceLoc::current());
 Tensor mm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
 Tensor bmm_out(const Tensor& out, const Tensor& self, const Tensor& mat2, SourceLoc loc = SourceLoc::current());
 Tensor matmul_out(const Tensor& out, const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
-Tensor addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
+Tensor addmm_out(const Tensor& out, const Tensor& self, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1,
+                 Scalar alpha = 1, SourceLoc loc = SourceLoc::current());
 Tensor cat_out(const Tensor& out, TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
-Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Tensor& index, SourceLoc loc = SourceLoc::current());
+Tensor index_select_out(const Tensor& out, const Tensor& self, Int dim, const Tensor& index,
+                        SourceLoc loc = SourceLoc::current());
 
 // ---- joining, and writing a part
-/// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted. cat skips tensors of
-/// one dimension and no elements beside others: out = zeros({0}); out = cat({out, y}).
+/// Along an existing dimension, and along a new one. All other sizes are equal; dtypes are promoted. cat skips tensors
+/// of one dimension and no elements beside others: out = zeros({0}); out = cat({out, y}).
 Tensor cat(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
 Tensor stack(TensorArrayRef tensors, Int dim = 0, SourceLoc loc = SourceLoc::current());
 /// cat along the second dimension, of tensors of one dimension along it. Numbers count as [1].
@@ -313,7 +335,8 @@ Tensor as_strided_scatter(const Tensor& self, const Tensor& src, IntArrayRef siz
 Tensor pad(const Tensor& self, IntArrayRef pad, Scalar value = 0, SourceLoc loc = SourceLoc::current());
 
 // ---- creation
-/// dtype defaults to get_default_dtype() (full: that of the value, if it has no point; arange: int64 if all bounds are integers), device to the CPU.
+/// dtype defaults to get_default_dtype() (full: that of the value, if it has no point; arange: int64 if all bounds are
+/// integers), device to the CPU.
 Tensor zeros(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor ones(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor empty(IntArrayRef size, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
@@ -348,8 +371,8 @@ Tensor randint(Int low, Int high, IntArrayRef size, const TensorOptions& options
                SourceLoc loc = SourceLoc::current());
 Tensor rand_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 Tensor randn_like(const Tensor& self, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current());
-/// 1 with probability self, otherwise 0. Probabilities are floats and not looked at: above 1 counts as 1, below 0 and NaN
-/// as 0.
+/// 1 with probability self, otherwise 0. Probabilities are floats and not looked at: above 1 counts as 1, below 0 and
+/// NaN as 0.
 Tensor bernoulli(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// num_samples category indices (int64) for each row of weights [n] or [m, n].
 Tensor multinomial(const Tensor& self, Int num_samples, bool replacement = false, SourceLoc loc = SourceLoc::current());
@@ -377,10 +400,13 @@ Tensor repeat_interleave(const Tensor& self, Int repeats, Int dim, SourceLoc loc
 /// No copy: the result shares self's storage, and writing into it writes self.
 /// view throws ShapeMismatch when no strides give those sizes; reshape copies then. One size may be -1.
 Tensor view(const Tensor& self, IntArrayRef size, SourceLoc loc = SourceLoc::current());
-/// The same bytes as elements of another dtype. Of another element size the last dimension has as many more or fewer, which must stand beside each
-/// other (stride 1), and sizes, strides and offset must divide (ShapeMismatch). Inside a trace it ends the capture.
+/// The same bytes as elements of another dtype. Of another element size the last dimension has as many more or fewer,
+/// which must stand beside each other (stride 1), and sizes, strides and offset must divide (ShapeMismatch). Inside a
+/// trace it ends the capture.
 template <std::same_as<DType> T>  // {} are sizes
-Tensor view(const Tensor& self, T dtype, SourceLoc loc = SourceLoc::current()) { return self.view(dtype, loc); }
+Tensor view(const Tensor& self, T dtype, SourceLoc loc = SourceLoc::current()) {
+  return self.view(dtype, loc);
+}
 Tensor reshape(const Tensor& self, IntArrayRef shape, SourceLoc loc = SourceLoc::current());
 Tensor view_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
 Tensor reshape_as(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
@@ -423,16 +449,21 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
                                      SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> chunk(const Tensor& self, Int chunks, Int dim = 0, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> unbind(const Tensor& self, Int dim = 0, SourceLoc loc = SourceLoc::current());
-/// Views of `sections` parts (the first size % sections have one element more), or of the parts between indices. hsplit: along
-/// dimension 1 (0 of a vector), vsplit: along 0, into equal parts (ShapeMismatch otherwise).
+/// Views of `sections` parts (the first size % sections have one element more), or of the parts between indices.
+/// hsplit: along dimension 1 (0 of a vector), vsplit: along 0, into equal parts (ShapeMismatch otherwise).
 std::vector<Tensor> tensor_split(const Tensor& self, Int sections, Int dim = 0, SourceLoc loc = SourceLoc::current());
-std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, Int dim = 0, SourceLoc loc = SourceLoc::current());
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, Int dim = 0,
+                                 SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> hsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
 std::vector<Tensor> vsplit(const Tensor& self, Int sections, SourceLoc loc = SourceLoc::current());
 
 // ---- ATen's second names: reprise/second_names.inc, and reprise/conveniences.h
-#define REPRISE_SECOND_UNARY(name, of, twin) inline Tensor name(const Tensor& self, SourceLoc loc = SourceLoc::current()) { return of(self, loc); }
-#define REPRISE_SECOND_BINARY(name, of, twin) inline Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current()) { return of(self, other, loc); }
+#define REPRISE_SECOND_UNARY(name, of, twin) \
+  inline Tensor name(const Tensor& self, SourceLoc loc = SourceLoc::current()) { return of(self, loc); }
+#define REPRISE_SECOND_BINARY(name, of, twin)                                                           \
+  inline Tensor name(const Operand& self, const Operand& other, SourceLoc loc = SourceLoc::current()) { \
+    return of(self, other, loc);                                                                        \
+  }
 #define REPRISE_SECOND_METHOD(name, of, twin)
 #include "reprise/second_names.inc"
 #undef REPRISE_SECOND_UNARY
@@ -471,4 +502,4 @@ inline Tensor operator>=(NumberOperand a, TensorOperand b) { return ge(a, b, b.l
 inline Tensor operator-(TensorOperand a) { return neg(*a.tensor(), a.loc()); }
 inline Tensor operator~(TensorOperand a) { return bitwise_not(*a.tensor(), a.loc()); }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

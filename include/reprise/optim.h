@@ -13,9 +13,10 @@
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
 
-/// Optimizers. Each is a function that writes parameters and its state in place, an ordinary program: inside a compiled function all parameters are one recording, with whatever
-/// stands around it. Options are numbers of the call (Scalar): a schedule that changes them compiles nothing. Parameters whose gradient is undefined are left as they
-/// are, and so is their state. The tape does not follow what is written here. docs/autograd.md shows a training step.
+/// Optimizers. Each is a function that writes parameters and its state in place, an ordinary program: inside a compiled
+/// function all parameters are one recording, with whatever stands around it. Options are numbers of the call (Scalar):
+/// a schedule that changes them compiles nothing. Parameters whose gradient is undefined are left as they are, and so
+/// is their state. The tape does not follow what is written here. docs/autograd.md shows a training step.
 ///
 /// Names, defaults and formulas are those of torch.optim.
 namespace reprise REPRISE_VISIBLE {
@@ -26,65 +27,74 @@ using Tensors = std::vector<Tensor>;
 struct SGDOptions {
   Scalar lr = 1e-3;
   Scalar momentum = 0.0;
-  Scalar dampening = 0.0;                   ///< of all but a parameter's first gradient
+  Scalar dampening = 0.0;  ///< of all but a parameter's first gradient
   Scalar weight_decay = 0.0;
-  bool nesterov = false;                    ///< wants momentum, and no dampening
+  bool nesterov = false;  ///< wants momentum, and no dampening
   bool maximize = false;
 };
-/// B. Polyak, Some methods of speeding up the convergence of iteration methods (1964); I. Sutskever et al., On the importance of initialization and momentum in deep learning (2013).
+/// B. Polyak, Some methods of speeding up the convergence of iteration methods (1964); I. Sutskever et al., On the
+/// importance of initialization and momentum in deep learning (2013).
 struct SGDState {
-  Tensor step;                              ///< [parameters] float64: how many gradients each has had
-  Tensors momentum_buffer;                  ///< by parameter; none where momentum is 0
+  Tensor step;              ///< [parameters] float64: how many gradients each has had
+  Tensors momentum_buffer;  ///< by parameter; none where momentum is 0
   static SGDState of(const Tensors& params, const SGDOptions& options = {});
 };
-void sgd_(const Tensors& params, const Tensors& grads, const SGDState& state, const SGDOptions& options = {}, SourceLoc loc = SourceLoc::current());
+void sgd_(const Tensors& params, const Tensors& grads, const SGDState& state, const SGDOptions& options = {},
+          SourceLoc loc = SourceLoc::current());
 
 struct AdamOptions {
   Scalar lr = 1e-3;
   Scalar beta1 = 0.9, beta2 = 0.999;
   Scalar eps = 1e-8;
-  Scalar weight_decay = 0.0;                ///< is added to the gradient
+  Scalar weight_decay = 0.0;  ///< is added to the gradient
   bool amsgrad = false;
   bool maximize = false;
 };
 struct RAdamOptions;
-/// D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015); S. Reddi et al., On the convergence of Adam and beyond (2018), for amsgrad.
+/// D. Kingma, J. Ba, Adam: a method for stochastic optimization (2015); S. Reddi et al., On the convergence of Adam and
+/// beyond (2018), for amsgrad.
 struct AdamState {
-  Tensor step;                              ///< as SGDState's
-  Tensors exp_avg, exp_avg_sq;              ///< by parameter, in its dtype
-  Tensors max_exp_avg_sq;                   ///< none without amsgrad
+  Tensor step;                  ///< as SGDState's
+  Tensors exp_avg, exp_avg_sq;  ///< by parameter, in its dtype
+  Tensors max_exp_avg_sq;       ///< none without amsgrad
   static AdamState of(const Tensors& params, const AdamOptions& options = {});
   static AdamState of(const Tensors& params, const RAdamOptions& options);
 };
-void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& options = {}, SourceLoc loc = SourceLoc::current());
+void adam_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamOptions& options = {},
+           SourceLoc loc = SourceLoc::current());
 
 struct AdamWOptions {
   Scalar lr = 1e-3;
   Scalar beta1 = 0.9, beta2 = 0.999;
   Scalar eps = 1e-8;
-  Scalar weight_decay = 1e-2;               ///< of the parameter, apart from its gradient
+  Scalar weight_decay = 1e-2;  ///< of the parameter, apart from its gradient
   bool amsgrad = false;
   bool maximize = false;
 };
-void adamw_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamWOptions& options = {}, SourceLoc loc = SourceLoc::current());
+void adamw_(const Tensors& params, const Tensors& grads, const AdamState& state, const AdamWOptions& options = {},
+            SourceLoc loc = SourceLoc::current());
 
 struct AdafactorOptions {
-  Scalar lr = 1e-2;                         ///< the largest step, relative to the parameter's size
+  Scalar lr = 1e-2;  ///< the largest step, relative to the parameter's size
   Scalar beta2_decay = -0.8;
-  std::optional<Scalar> eps1 = std::nullopt;  ///< added to what is divided by; none: the epsilon of the parameter's dtype
-  Scalar eps2 = 1e-3;                       ///< what a parameter's size is at least
-  Scalar d = 1.0;                           ///< where the update's root mean square is clipped
+  /// added to what is divided by; none: the epsilon of the parameter's dtype
+  std::optional<Scalar> eps1 = std::nullopt;
+  Scalar eps2 = 1e-3;  ///< what a parameter's size is at least
+  Scalar d = 1.0;      ///< where the update's root mean square is clipped
   Scalar weight_decay = 0.0;
   bool maximize = false;
 };
-/// N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost (2018). A parameter has its two vectors or its variance; the others are undefined.
+/// N. Shazeer, M. Stern, Adafactor: adaptive learning rates with sublinear memory cost (2018). A parameter has its two
+/// vectors or its variance; the others are undefined.
 struct AdafactorState {
-  Tensor step;                              ///< as SGDState's
-  Tensors row_var, col_var;                 ///< of parameters of at least 2 dimensions: [..., rows, 1] and [..., 1, columns]
-  Tensors variance;                         ///< of the others
+  Tensor step;  ///< as SGDState's
+  /// of parameters of at least 2 dimensions: [..., rows, 1] and [..., 1, columns]
+  Tensors row_var, col_var;
+  Tensors variance;  ///< of the others
   static AdafactorState of(const Tensors& params, const AdafactorOptions& options = {});
 };
-void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorState& state, const AdafactorOptions& options = {}, SourceLoc loc = SourceLoc::current());
+void adafactor_(const Tensors& params, const Tensors& grads, const AdafactorState& state,
+                const AdafactorOptions& options = {}, SourceLoc loc = SourceLoc::current());
 
 struct RMSpropOptions {
   Scalar lr = 1e-2;
@@ -233,7 +243,8 @@ class Optimizer {
  public:
   using Options = typename Rule::Options;
   using State = typename Rule::State;
-  /// Throws InvalidArgument for no parameters, one that is undefined, no leaf of the tape or given twice; DTypeMismatch for one that holds no floats.
+  /// Throws InvalidArgument for no parameters, one that is undefined, no leaf of the tape or given twice; DTypeMismatch
+  /// for one that holds no floats.
   explicit Optimizer(Tensors params, Options options = {}, SourceLoc loc = SourceLoc::current());
   Optimizer(Optimizer&&) noexcept;
   Optimizer& operator=(Optimizer&&) noexcept;
@@ -241,16 +252,17 @@ class Optimizer {
 
   Options options;  ///< numbers may change from step to step; momentum, amsgrad and centered stay on or off
   void step(SourceLoc loc = SourceLoc::current());
-  void zero_grad() const;                   ///< parameters have no gradient, as before the first backward()
+  void zero_grad() const;  ///< parameters have no gradient, as before the first backward()
   const Tensors& params() const;
   const State& state() const;
 
   /// The state's tensors (not copies) as save_safetensors() takes them: "step", "exp_avg.0", ....
   std::map<std::string, Tensor> state_dict() const;
-  /// Copies them back, whatever else is in the map. Throws InvalidArgument for one that is missing and ShapeMismatch for one of other sizes, before anything is written.
+  /// Copies them back, whatever else is in the map. Throws InvalidArgument for one that is missing and ShapeMismatch
+  /// for one of other sizes, before anything is written.
   void load_state_dict(const std::map<std::string, Tensor>& tensors, SourceLoc loc = SourceLoc::current());
 
-  Stats stats() const;                      ///< of the compiled step
+  Stats stats() const;  ///< of the compiled step
   std::string explain() const;
 
  private:
@@ -324,4 +336,4 @@ class LBFGS {
 };
 
 }  // namespace optim
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

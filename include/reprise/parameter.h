@@ -9,9 +9,11 @@
 #include "reprise/tensor.h"
 #include "reprise/visible.h"
 
-/// Tensors that hardly ever change: weights, tables. What a compiled function computes of them alone (casts, transposes, arithmetic, the form in which a
-/// product reads its weights) it computes once and keeps, for all functions and specializations that need the same, until the memory goes or is
-/// written: that is noticed at the next call, and computed anew, without a compilation. Results are the same, those of some products and convolutions up to rounding. docs/freezing.md.
+/// Tensors that hardly ever change: weights, tables. What a compiled function computes of them alone (casts,
+/// transposes, arithmetic, the form in which a product reads its weights) it computes once and keeps, for all functions
+/// and specializations that need the same, until the memory goes or is written: that is noticed at the next call, and
+/// computed anew, without a compilation. Results are the same, those of some products and convolutions up to rounding.
+/// docs/freezing.md.
 namespace reprise REPRISE_VISIBLE {
 
 namespace detail {
@@ -25,9 +27,10 @@ struct Freezer {
 };
 }  // namespace detail
 
-/// Declares that the memory of these tensors hardly ever changes: a tensor, or anything that may be an argument of a compiled function (a struct of weights,
-/// a module of reprise/nn.h, a vector). It is the memory that is frozen: all views of it are, and it stays so. Do it before the first call: what was
-/// compiled before for the same arguments goes on as it is.
+/// Declares that the memory of these tensors hardly ever changes: a tensor, or anything that may be an argument of a
+/// compiled function (a struct of weights, a module of reprise/nn.h, a vector). It is the memory that is frozen: all
+/// views of it are, and it stays so. Do it before the first call: what was compiled before for the same arguments goes
+/// on as it is.
 ///   Model model = load();
 ///   rp::freeze(model);
 ///   auto f = rp::compile(&Model::forward);
@@ -38,20 +41,20 @@ void freeze(const T& value) {
 }
 /// Is this tensor's memory?
 bool is_frozen(const Tensor&);
-/// States that the elements of a frozen tensor were written behind the library's back: through data_ptr(), by DLPack, in a mapped file. (Operators that write,
-/// copy_() and mul_() say so themselves.) Throws InvalidArgument for an undefined tensor.
+/// States that the elements of a frozen tensor were written behind the library's back: through data_ptr(), by DLPack,
+/// in a mapped file. (Operators that write, copy_() and mul_() say so themselves.) Throws InvalidArgument for an
+/// undefined tensor.
 void changed(const Tensor&, SourceLoc loc = SourceLoc::current());
 
-/// A tensor whose memory is frozen, whatever is assigned: a member of a model, an element of a vector. It is a Tensor in every other way; an empty one becomes
-/// frozen when it is filled (load_safetensors).
+/// A tensor whose memory is frozen, whatever is assigned: a member of a model, an element of a vector. It is a Tensor
+/// in every other way; an empty one becomes frozen when it is filled (load_safetensors).
 ///   struct Mlp { rp::Parameter up, down; };
 class Parameter : public Tensor {
  public:
   Parameter() noexcept = default;
   Parameter(Tensor t) : Tensor(std::move(t)) { declare(); }
   template <std::convertible_to<Tensor> T>
-    requires(!std::is_same_v<std::remove_cvref_t<T>, Parameter>)
-  Parameter& operator=(T&& t) & {
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Parameter>) Parameter& operator=(T&& t) & {
     Tensor::operator=(Tensor(std::forward<T>(t)));
     declare();
     return *this;
@@ -77,4 +80,4 @@ class Parameter : public Tensor {
   void declare() const { detail::freeze(*this); }
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -11,9 +11,10 @@
 
 namespace reprise REPRISE_VISIBLE {
 
-/// What stands where a pattern's arguments stand: what a condition may ask before a match counts (reprise/patterns.h). Tensors, Ints and
-/// Scalars are counted separately, in the order of the arguments' leaves. Sizes and numbers may be symbolic: ask `(a % 8 == 0).known_true()`,
-/// which proves and adds no guard, and never use a comparison as a `bool` here.
+/// What stands where a pattern's arguments stand: what a condition may ask before a match counts (reprise/patterns.h).
+/// Tensors, Ints and Scalars are counted separately, in the order of the arguments' leaves. Sizes and numbers may be
+/// symbolic: ask `(a % 8 == 0).known_true()`, which proves and adds no guard, and never use a comparison as a `bool`
+/// here.
 class PatternMatch {
  public:
   virtual DType dtype(std::size_t tensor) const = 0;
@@ -29,4 +30,4 @@ class PatternMatch {
 /// "" where the match counts; else why it does not, as the log says it ("rows of 12 elements: 8 are wanted").
 using PatternCondition = std::function<std::string(const PatternMatch&)>;
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -13,8 +13,9 @@
 namespace reprise REPRISE_VISIBLE {
 
 struct PatternOptions {
-  int priority = 0;                      ///< higher ones are sought first; then patterns of more operators, then those registered first
-  PatternCondition may_match = {};       ///< asked of each match; see PatternMatch
+  /// higher ones are sought first; then patterns of more operators, then those registered first
+  int priority = 0;
+  PatternCondition may_match = {};  ///< asked of each match; see PatternMatch
 };
 
 namespace detail {
@@ -57,32 +58,40 @@ PatternFunction pattern_function(const F& f, const std::tuple<A...>& example) {
 
 /// Wherever a function that is compiled from now on does what `pattern` does, `replacement` is compiled in its place.
 ///
-/// Both are ordinary functions of tensors, Ints and Scalars, with the same parameters and results: operators, in-place ones and custom
-/// ones, too, also structs of tensors as compiled functions take them. They are traced on the `examples`, tuples of arguments, whose dtypes
-/// and numbers of dimensions say for which the pattern is (an undefined Tensor: an optional operand that is not there); their sizes may be any
-/// that work, with a 1 where a 1 is meant. Then they are brought into the form that graphs have when they are searched: composites
-/// taken apart, writes and views become values, casts and copies that do nothing gone. So it does not matter which of several ways to
-/// write the same was taken. A Scalar or Int parameter matches any number; a literal matches itself.
+/// Both are ordinary functions of tensors, Ints and Scalars, with the same parameters and results: operators, in-place
+/// ones and custom ones, too, also structs of tensors as compiled functions take them. They are traced on the
+/// `examples`, tuples of arguments, whose dtypes and numbers of dimensions say for which the pattern is (an undefined
+/// Tensor: an optional operand that is not there); their sizes may be any that work, with a 1 where a 1 is meant. Then
+/// they are brought into the form that graphs have when they are searched: composites taken apart, writes and views
+/// become values, casts and copies that do nothing gone. So it does not matter which of several ways to write the same
+/// was taken. A Scalar or Int parameter matches any number; a literal matches itself.
 ///
-/// What matches: the same operators on operands that are known to have the sizes that the pattern relies on (nothing is guarded for it),
-/// of which nothing within is read elsewhere. Matches never overlap, the first in the program counts, and it is the same at every run.
-/// The results of the replacement must have the dtypes and sizes of the pattern's; they may be rounded differently.
+/// What matches: the same operators on operands that are known to have the sizes that the pattern relies on (nothing is
+/// guarded for it), of which nothing within is read elsewhere. Matches never overlap, the first in the program counts,
+/// and it is the same at every run. The results of the replacement must have the dtypes and sizes of the pattern's;
+/// they may be rounded differently.
 ///
 /// `stats().matches`, `explain()` and REPRISE_LOG=passes tell what matched, and what nearly did and why it did not.
-/// Throws InvalidArgument, and registers nothing, for a name that is taken, functions that cannot be traced or capture tensors, results that
-/// differ, a replacement that reads what the pattern does not. Any thread. Functions that are compiled already stay as they are.
+/// Throws InvalidArgument, and registers nothing, for a name that is taken, functions that cannot be traced or capture
+/// tensors, results that differ, a replacement that reads what the pattern does not. Any thread. Functions that are
+/// compiled already stay as they are.
 ///
-///     register_pattern("silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return my_silu_mul(a, b); },
+///     register_pattern("silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return
+///     my_silu_mul(a, b); },
 ///                      std::tuple(randn({2, 8}), randn({2, 8})));
 template <class P, class R, class... A>
-void register_pattern(std::string name, P pattern, R replacement, const std::vector<std::tuple<A...>>& examples, PatternOptions options = {}) {
+void register_pattern(std::string name, P pattern, R replacement, const std::vector<std::tuple<A...>>& examples,
+                      PatternOptions options = {}) {
   std::vector<detail::PatternExample> all;
-  for (const std::tuple<A...>& e : examples) all.push_back({detail::pattern_function(pattern, e), detail::pattern_function(replacement, e)});
+  for (const std::tuple<A...>& e : examples)
+    all.push_back({detail::pattern_function(pattern, e), detail::pattern_function(replacement, e)});
   detail::register_pattern(std::move(name), all, std::move(options));
 }
 template <class P, class R, class... A>
-void register_pattern(std::string name, P pattern, R replacement, std::tuple<A...> example, PatternOptions options = {}) {
-  register_pattern(std::move(name), std::move(pattern), std::move(replacement), std::vector<std::tuple<A...>>{std::move(example)}, std::move(options));
+void register_pattern(std::string name, P pattern, R replacement, std::tuple<A...> example,
+                      PatternOptions options = {}) {
+  register_pattern(std::move(name), std::move(pattern), std::move(replacement),
+                   std::vector<std::tuple<A...>>{std::move(example)}, std::move(options));
 }
 /// False: there is none of this name.
 bool unregister_pattern(std::string_view name);
@@ -90,9 +99,9 @@ bool unregister_pattern(std::string_view name);
 struct PatternInfo {
   std::string name;
   int priority;
-  std::vector<std::string> graphs;       ///< what is sought, by example, as text (docs/graph_text.md)
+  std::vector<std::string> graphs;  ///< what is sought, by example, as text (docs/graph_text.md)
 };
 /// In the order in which they are sought.
 std::vector<PatternInfo> registered_patterns();
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

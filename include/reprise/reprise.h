@@ -1,6 +1,6 @@
 #pragma once
-// What programs need. Of their own: operators and patterns (reprise/library.h, reprise/patterns.h), layers (reprise/nn.h), files of models (reprise/onnx.h, reprise/gguf.h),
-// libtorch's names (reprise/compat.h).
+// What programs need. Of their own: operators and patterns (reprise/library.h, reprise/patterns.h), layers
+// (reprise/nn.h), files of models (reprise/onnx.h, reprise/gguf.h), libtorch's names (reprise/compat.h).
 #include "reprise/autograd.h"
 #include "reprise/compile.h"
 #include "reprise/cond.h"

@@ -27,22 +27,26 @@ template <class T, class... Of>
 concept OneOf = (std::same_as<T, Of> || ...);
 /// Of two operands: arithmetic gives a Float, where one is that, or an Int meets a C++ floating-point number.
 template <class A, class B>
-concept FloatPair = (OneOf<A, Float> && (OneOf<B, Float, Int> || std::is_arithmetic_v<B>)) || (OneOf<B, Float> && (OneOf<A, Int> || std::is_arithmetic_v<A>)) ||
+concept FloatPair = (OneOf<A, Float> && (OneOf<B, Float, Int> || std::is_arithmetic_v<B>)) ||
+                    (OneOf<B, Float> && (OneOf<A, Int> || std::is_arithmetic_v<A>)) ||
                     (OneOf<A, Int> && std::floating_point<B>) || (OneOf<B, Int> && std::floating_point<A>);
 template <class A, class B>
-concept ScalarPair = (OneOf<A, Scalar> && (OneOf<B, Scalar, Float, Int> || std::is_arithmetic_v<B>)) || (OneOf<B, Scalar> && (OneOf<A, Float, Int> || std::is_arithmetic_v<A>));
+concept ScalarPair = (OneOf<A, Scalar> && (OneOf<B, Scalar, Float, Int> || std::is_arithmetic_v<B>)) ||
+                     (OneOf<B, Scalar> && (OneOf<A, Float, Int> || std::is_arithmetic_v<A>));
 }  // namespace detail
 
-/// A double that may be symbolic, as Int is an integer that may be: `1.0 / sqrt(x.size(-1))`, the number of a Scalar, and what is computed
-/// of them. Outside a trace it is a plain double. Inside, arithmetic (+ - * / and pow, min, max, sqrt, exp, log, abs, floor, ceil) stays
-/// symbolic and is evaluated in each call, with no guard; a comparison yields a Bool, and using that adds the guard which side it was.
-/// Converting to double makes it a constant of the compilation, guarded and logged. Results are those of the C++ functions on doubles, the
-/// same outside a trace and inside. Valid as long as its trace, like Int.
+/// A double that may be symbolic, as Int is an integer that may be: `1.0 / sqrt(x.size(-1))`, the number of a Scalar,
+/// and what is computed of them. Outside a trace it is a plain double. Inside, arithmetic (+ - * / and pow, min, max,
+/// sqrt, exp, log, abs, floor, ceil) stays symbolic and is evaluated in each call, with no guard; a comparison yields a
+/// Bool, and using that adds the guard which side it was. Converting to double makes it a constant of the compilation,
+/// guarded and logged. Results are those of the C++ functions on doubles, the same outside a trace and inside. Valid as
+/// long as its trace, like Int.
 class Float {
  public:
   constexpr Float() = default;
   template <class T>
-  requires std::is_arithmetic_v<T> explicit constexpr Float(T v) : f_(static_cast<double>(v)) {}
+  requires std::is_arithmetic_v<T>
+  explicit constexpr Float(T v) : f_(static_cast<double>(v)) {}
   /// The double nearest to it.
   Float(Int v, SourceLoc loc = SourceLoc::current());
   /// Of a double's bits.
@@ -56,16 +60,22 @@ class Float {
   bool is_symbolic() const { return bits_.is_symbolic(); }
   Int bits() const { return is_symbolic() ? bits_ : Int(std::bit_cast<std::int64_t>(f_)); }
   /// The number. Of a symbolic one: pins it (adds a guard) and returns the value seen while tracing.
-  double value(SourceLoc loc = SourceLoc::current()) const { return is_symbolic() ? std::bit_cast<double>(bits_.value(loc)) : f_; }
+  double value(SourceLoc loc = SourceLoc::current()) const {
+    return is_symbolic() ? std::bit_cast<double>(bits_.value(loc)) : f_;
+  }
   operator double() const { return value(loc_); }
   /// The number it has in the call being traced; adds no guard.
   double hint() const { return std::bit_cast<double>(bits().hint()); }
   SourceLoc where() const { return loc_; }  ///< the line that it came from, where that is known
   Float operator-() const;
-  template <class T> requires detail::FloatPair<Float, T> Float& operator+=(const T& o) { return *this = *this + o; }
-  template <class T> requires detail::FloatPair<Float, T> Float& operator-=(const T& o) { return *this = *this - o; }
-  template <class T> requires detail::FloatPair<Float, T> Float& operator*=(const T& o) { return *this = *this * o; }
-  template <class T> requires detail::FloatPair<Float, T> Float& operator/=(const T& o) { return *this = *this / o; }
+  template <class T>
+  requires detail::FloatPair<Float, T> Float& operator+=(const T& o) { return *this = *this + o; }
+  template <class T>
+  requires detail::FloatPair<Float, T> Float& operator-=(const T& o) { return *this = *this - o; }
+  template <class T>
+  requires detail::FloatPair<Float, T> Float& operator*=(const T& o) { return *this = *this * o; }
+  template <class T>
+  requires detail::FloatPair<Float, T> Float& operator/=(const T& o) { return *this = *this / o; }
   std::string str() const;
   friend std::ostream& operator<<(std::ostream&, const Float&);
 
@@ -82,7 +92,8 @@ struct Located {
   S v;
   SourceLoc loc;
   template <class T>
-  requires std::convertible_to<T, S> Located(const T& number, SourceLoc at = SourceLoc::current()) : v(number), loc(at) {}
+  requires std::convertible_to<T, S> Located(const T& number, SourceLoc at = SourceLoc::current())
+      : v(number), loc(at) {}
 };
 /// Comparisons that only a Scalar among the operands finds.
 template <class S>
@@ -97,11 +108,13 @@ struct Comparable {
 }  // namespace detail
 
 /// A number that is not a tensor: what `x + 2.5` and `full(sizes, 1)` take. Keeps the kind it came as, because
-/// promotion depends on it: a float Scalar never changes a float tensor's dtype, and turns an integer tensor into float32.
+/// promotion depends on it: a float Scalar never changes a float tensor's dtype, and turns an integer tensor into
+/// float32.
 ///
-/// Inside a trace, Scalar arguments of the function are symbolic: run-time values of the kernels that read them, so that a
-/// new value needs no new code. Scalars are computed with (two integers give an integer, but for `/`, which gives a float as it does for
-/// tensors) and compared: a branch is guarded by the side that it took. A C++ double of one (`to_double`) is a constant of the compilation, guarded.
+/// Inside a trace, Scalar arguments of the function are symbolic: run-time values of the kernels that read them, so
+/// that a new value needs no new code. Scalars are computed with (two integers give an integer, but for `/`, which
+/// gives a float as it does for tensors) and compared: a branch is guarded by the side that it took. A C++ double of
+/// one (`to_double`) is a constant of the compilation, guarded.
 class Scalar : private detail::Comparable<Scalar> {
  public:
   enum class Kind : std::uint8_t { Float, Int, Bool };
@@ -132,7 +145,9 @@ class Scalar : private detail::Comparable<Scalar> {
     return is_symbolic() ? std::bit_cast<double>(i_.value(loc)) : f_;
   }
   /// The value as an Int. A float is truncated, a symbolic one pinned.
-  Int to_int(SourceLoc loc = SourceLoc::current()) const { return kind_ == Kind::Float ? Int(static_cast<std::int64_t>(to_double(loc))) : i_; }
+  Int to_int(SourceLoc loc = SourceLoc::current()) const {
+    return kind_ == Kind::Float ? Int(static_cast<std::int64_t>(to_double(loc))) : i_;
+  }
   /// What it is at run time: the integer, or the bits of the double. Symbolic if it is.
   Int word() const { return kind_ == Kind::Float && !is_symbolic() ? Int(std::bit_cast<std::int64_t>(f_)) : i_; }
   /// One of the same kind whose word this is.
@@ -143,7 +158,9 @@ class Scalar : private detail::Comparable<Scalar> {
     return s;
   }
   /// The dtype a 0-dim tensor of it would have: float32, int64 or bool.
-  DType dtype() const { return kind_ == Kind::Float ? DType::Float32 : kind_ == Kind::Int ? DType::Int64 : DType::Bool; }
+  DType dtype() const {
+    return kind_ == Kind::Float ? DType::Float32 : kind_ == Kind::Int ? DType::Int64 : DType::Bool;
+  }
   friend bool identical(const Scalar& a, const Scalar& b) {
     return a.kind_ == b.kind_ && identical(a.word(), b.word());
   }
@@ -157,34 +174,62 @@ class Scalar : private detail::Comparable<Scalar> {
 
 /// Arithmetic and comparisons where at least one number may be symbolic. Division by zero is that of doubles.
 template <class A, class B>
-requires detail::FloatPair<A, B> Float operator+(const A& a, const B& b) { return detail::float_op(detail::FloatOp::Add, Float(a), Float(b)); }
+requires detail::FloatPair<A, B> Float operator+(const A& a, const B& b) {
+  return detail::float_op(detail::FloatOp::Add, Float(a), Float(b));
+}
 template <class A, class B>
-requires detail::ScalarPair<A, B> Scalar operator+(const A& a, const B& b) { return detail::scalar_op(detail::FloatOp::Add, a, b); }
+requires detail::ScalarPair<A, B> Scalar operator+(const A& a, const B& b) {
+  return detail::scalar_op(detail::FloatOp::Add, a, b);
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Float operator-(const A& a, const B& b) { return detail::float_op(detail::FloatOp::Sub, Float(a), Float(b)); }
+requires detail::FloatPair<A, B> Float operator-(const A& a, const B& b) {
+  return detail::float_op(detail::FloatOp::Sub, Float(a), Float(b));
+}
 template <class A, class B>
-requires detail::ScalarPair<A, B> Scalar operator-(const A& a, const B& b) { return detail::scalar_op(detail::FloatOp::Sub, a, b); }
+requires detail::ScalarPair<A, B> Scalar operator-(const A& a, const B& b) {
+  return detail::scalar_op(detail::FloatOp::Sub, a, b);
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Float operator*(const A& a, const B& b) { return detail::float_op(detail::FloatOp::Mul, Float(a), Float(b)); }
+requires detail::FloatPair<A, B> Float operator*(const A& a, const B& b) {
+  return detail::float_op(detail::FloatOp::Mul, Float(a), Float(b));
+}
 template <class A, class B>
-requires detail::ScalarPair<A, B> Scalar operator*(const A& a, const B& b) { return detail::scalar_op(detail::FloatOp::Mul, a, b); }
+requires detail::ScalarPair<A, B> Scalar operator*(const A& a, const B& b) {
+  return detail::scalar_op(detail::FloatOp::Mul, a, b);
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Float operator/(const A& a, const B& b) { return detail::float_op(detail::FloatOp::Div, Float(a), Float(b)); }
+requires detail::FloatPair<A, B> Float operator/(const A& a, const B& b) {
+  return detail::float_op(detail::FloatOp::Div, Float(a), Float(b));
+}
 template <class A, class B>
-requires detail::ScalarPair<A, B> Scalar operator/(const A& a, const B& b) { return detail::scalar_op(detail::FloatOp::Div, a, b); }
+requires detail::ScalarPair<A, B> Scalar operator/(const A& a, const B& b) {
+  return detail::scalar_op(detail::FloatOp::Div, a, b);
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator==(const A& a, const B& b) { return detail::float_compare(detail::FloatCompare::Equal, Float(a), Float(b), {}); }
+requires detail::FloatPair<A, B> Bool operator==(const A& a, const B& b) {
+  return detail::float_compare(detail::FloatCompare::Equal, Float(a), Float(b), {});
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator!=(const A& a, const B& b) { return !detail::float_compare(detail::FloatCompare::Equal, Float(a), Float(b), {}); }
+requires detail::FloatPair<A, B> Bool operator!=(const A& a, const B& b) {
+  return !detail::float_compare(detail::FloatCompare::Equal, Float(a), Float(b), {});
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator<(const A& a, const B& b) { return detail::float_compare(detail::FloatCompare::Less, Float(a), Float(b), {}); }
+requires detail::FloatPair<A, B> Bool operator<(const A& a, const B& b) {
+  return detail::float_compare(detail::FloatCompare::Less, Float(a), Float(b), {});
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator<=(const A& a, const B& b) { return detail::float_compare(detail::FloatCompare::AtMost, Float(a), Float(b), {}); }
+requires detail::FloatPair<A, B> Bool operator<=(const A& a, const B& b) {
+  return detail::float_compare(detail::FloatCompare::AtMost, Float(a), Float(b), {});
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator>(const A& a, const B& b) { return detail::float_compare(detail::FloatCompare::Less, Float(b), Float(a), {}); }
+requires detail::FloatPair<A, B> Bool operator>(const A& a, const B& b) {
+  return detail::float_compare(detail::FloatCompare::Less, Float(b), Float(a), {});
+}
 template <class A, class B>
-requires detail::FloatPair<A, B> Bool operator>=(const A& a, const B& b) { return detail::float_compare(detail::FloatCompare::AtMost, Float(b), Float(a), {}); }
+requires detail::FloatPair<A, B> Bool operator>=(const A& a, const B& b) {
+  return detail::float_compare(detail::FloatCompare::AtMost, Float(b), Float(a), {});
+}
 inline Float Float::operator-() const { return *this * -1.0; }
 inline Scalar operator-(const Scalar& s) { return s * -1; }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

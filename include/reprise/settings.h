@@ -11,9 +11,9 @@ namespace reprise REPRISE_VISIBLE {
 /// each value that it is called under. Inside a compiled function scopes may be used; what
 /// outlives the function's run (set_default_dtype, a scope that is kept) makes it run eagerly.
 
-/// The dtype of floats where none is given: what zeros, rand and the like make, what a number with a point makes of a tensor of
-/// integers, what exp and division give for integers. float32 unless set.
-/// Throws InvalidArgument for what is no floating dtype, and for those for storage alone.
+/// The dtype of floats where none is given: what zeros, rand and the like make, what a number with a point makes of a
+/// tensor of integers, what exp and division give for integers. float32 unless set. Throws InvalidArgument for what is
+/// no floating dtype, and for those for storage alone.
 void set_default_dtype(DType);
 DType get_default_dtype();
 /// The same until the end of the scope.
@@ -29,11 +29,12 @@ class DefaultDTypeScope {
   const std::uint64_t own_before_;
 };
 
-/// While it lives, operators called on this thread cast their floating operands, as ATen's autocast does: products (matmul, linear,
-/// attention) compute in `dtype`, what needs float32's digits or range (exp, log, pow, norms) in float32, sums and softmax give
-/// float32 unless told otherwise, and cat and the like take the widest dtype that they are given. float64 stays, and so do in-place calls. Scopes nest:
-/// with `enabled` false nothing is cast until the end of that scope. A weight is cast at every call that uses it (once in a compiled function): casts are not kept.
-/// Throws InvalidArgument for a dtype other than float16 and bfloat16.
+/// While it lives, operators called on this thread cast their floating operands, as ATen's autocast does: products
+/// (matmul, linear, attention) compute in `dtype`, what needs float32's digits or range (exp, log, pow, norms) in
+/// float32, sums and softmax give float32 unless told otherwise, and cat and the like take the widest dtype that they
+/// are given. float64 stays, and so do in-place calls. Scopes nest: with `enabled` false nothing is cast until the end
+/// of that scope. A weight is cast at every call that uses it (once in a compiled function): casts are not kept. Throws
+/// InvalidArgument for a dtype other than float16 and bfloat16.
 class AutocastScope {
  public:
   explicit AutocastScope(DType dtype, bool enabled = true);
@@ -48,4 +49,4 @@ class AutocastScope {
 /// The dtype of the scope that this thread is in; nothing where autocast is off.
 std::optional<DType> autocast_dtype();
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

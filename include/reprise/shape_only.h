@@ -34,4 +34,4 @@ class ShapeOnlyScope {
 /// Has it no elements to read, since it was made so? Throws InvalidArgument for an undefined tensor.
 bool is_shape_only(const Tensor&);
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

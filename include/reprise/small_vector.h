@@ -24,10 +24,7 @@ class SmallVec {
   SmallVec(std::size_t n, const T& v) { resize(n, v); }
   SmallVec(std::initializer_list<T> l) { append(l.begin(), l.end()); }
   template <class It>
-    requires(!std::is_integral_v<It>)
-  SmallVec(It b, It e) {
-    append(b, e);
-  }
+  requires(!std::is_integral_v<It>) SmallVec(It b, It e) { append(b, e); }
   SmallVec(const SmallVec& o) { append(o.begin(), o.end()); }
   SmallVec(SmallVec&& o) noexcept { steal(o); }
   SmallVec& operator=(const SmallVec& o) {
@@ -100,7 +97,9 @@ class SmallVec {
     ptr_ = p;
     cap_ = cap;
   }
-  friend bool operator==(const SmallVec& a, const SmallVec& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const SmallVec& a, const SmallVec& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   T* inline_ptr() noexcept { return reinterpret_cast<T*>(buf_); }
@@ -126,4 +125,4 @@ class SmallVec {
   std::size_t size_ = 0, cap_ = N;
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -19,4 +19,4 @@ struct SourceLoc {
   explicit constexpr operator bool() const { return file != nullptr; }
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -1,7 +1,8 @@
 #pragma once
 #include "reprise/ops.h"
 
-/// Pointwise functions beside those of reprise/ops.h. They broadcast and promote as all do; results of floats, and integers become float32, unless told otherwise.
+/// Pointwise functions beside those of reprise/ops.h. They broadcast and promote as all do; results of floats, and
+/// integers become float32, unless told otherwise.
 namespace reprise REPRISE_VISIBLE {
 
 /// The derivative of lgamma: infinite at 0, NaN at negative integers.
@@ -15,7 +16,8 @@ Tensor i1(const Tensor& self, SourceLoc loc = SourceLoc::current());
 Tensor i1e(const Tensor& self, SourceLoc loc = SourceLoc::current());
 /// The n-th derivative of digamma, n >= 0; infinite at 0 and negative integers.
 Tensor polygamma(std::int64_t n, const Tensor& self, SourceLoc loc = SourceLoc::current());
-/// The zeta function of Hurwitz, the sum of (q + k)^-x over k >= 0: x > 1 (1 gives infinity, less NaN), NaN of negative q that are no integers where x is none.
+/// The zeta function of Hurwitz, the sum of (q + k)^-x over k >= 0: x > 1 (1 gives infinity, less NaN), NaN of negative
+/// q that are no integers where x is none.
 Tensor zeta(const Tensor& x, const Tensor& q, SourceLoc loc = SourceLoc::current());
 /// The next number after self in the direction of other. Floats.
 Tensor nextafter(const Tensor& self, const Tensor& other, SourceLoc loc = SourceLoc::current());
@@ -36,8 +38,9 @@ Tensor ldexp(const Tensor& self, const Operand& other, SourceLoc loc = SourceLoc
 /// pow in float64.
 Tensor float_power(const Operand& self, const Operand& exponent, SourceLoc loc = SourceLoc::current());
 /// Both at once: of all elements, or along dim.
-TensorPair aminmax(const Tensor& self, std::optional<Int> dim = std::nullopt, bool keepdim = false, SourceLoc loc = SourceLoc::current());
+TensorPair aminmax(const Tensor& self, std::optional<Int> dim = std::nullopt, bool keepdim = false,
+                   SourceLoc loc = SourceLoc::current());
 /// How many elements are not 0: int64.
 Tensor count_nonzero(const Tensor& self, const OptionalDims& dim = {}, SourceLoc loc = SourceLoc::current());
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -14,11 +14,13 @@ struct StreamState;
 }
 
 /// An ordered queue of work on a device. Operators called on a thread are queued on its current stream and run in
-/// order; work on different streams may overlap and is ordered only by synchronize(). A copy of a Stream is the same queue.
+/// order; work on different streams may overlap and is ordered only by synchronize(). A copy of a Stream is the same
+/// queue.
 ///
-/// Memory: a tensor's bytes may be used on another stream once the work that made them has been waited for; when the tensor
-/// dies under another stream than the one it was made under, its bytes wait for that stream's work before they serve again.
-/// On the host everything is complete when a call returns: its streams exist, and waiting for them does nothing.
+/// Memory: a tensor's bytes may be used on another stream once the work that made them has been waited for; when the
+/// tensor dies under another stream than the one it was made under, its bytes wait for that stream's work before they
+/// serve again. On the host everything is complete when a call returns: its streams exist, and waiting for them does
+/// nothing.
 class Stream {
  public:
   /// A new queue. Lower numbers run first where the device knows priorities. Throws DeviceUnavailable.
@@ -27,9 +29,9 @@ class Stream {
   static Stream current(Device device, SourceLoc loc = SourceLoc::current());
 
   Device device() const;
-  void synchronize() const;      ///< waits for all work queued so far; throws DeviceFailed with what went wrong in it
-  bool idle() const;             ///< has all work run?
-  void* native_handle() const;   ///< CUstream; null on the host. For library calls of your own
+  void synchronize() const;     ///< waits for all work queued so far; throws DeviceFailed with what went wrong in it
+  bool idle() const;            ///< has all work run?
+  void* native_handle() const;  ///< CUstream; null on the host. For library calls of your own
 
  private:
   friend class StreamGuard;
@@ -61,8 +63,8 @@ std::string describe(Device device, SourceLoc loc = SourceLoc::current());
 struct DeviceMemory {
   std::int64_t results = 0, cached = 0, results_peak = 0;  ///< cached: kept for the next results
   std::int64_t pool = 0;
-  std::int64_t graphs = 0;                                 ///< executable graphs
-  std::int64_t free = 0, total = 0;                        ///< as the device's driver says; 0 on the host
+  std::int64_t graphs = 0;           ///< executable graphs
+  std::int64_t free = 0, total = 0;  ///< as the device's driver says; 0 on the host
 };
 DeviceMemory device_memory(Device device, SourceLoc loc = SourceLoc::current());
 /// Gives cached bytes back to the device's driver; waits for the device.
@@ -70,4 +72,4 @@ void empty_cache(Device device, SourceLoc loc = SourceLoc::current());
 /// Bytes that results and cached bytes may take together; 0: no limit. Beyond it an allocation throws OutOfMemory.
 void set_memory_limit(Device device, std::int64_t bytes, SourceLoc loc = SourceLoc::current());
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

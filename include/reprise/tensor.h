@@ -28,24 +28,26 @@ class Tensor;
 class TensorIndex;     // reprise/indexing.h
 struct TensorOptions;  // reprise/arguments.h
 template <class T, std::size_t N>
-class TensorAccessor;  // reprise/accessor.h
+class TensorAccessor;       // reprise/accessor.h
 DType get_default_dtype();  // reprise/settings.h
-struct TensorImpl;  // tensor/impl.h
-class GradNode;     // reprise/autograd.h
+struct TensorImpl;          // tensor/impl.h
+class GradNode;             // reprise/autograd.h
 class GradHook;
 struct BackwardOptions;
 namespace detail {
 void retain(TensorImpl*) noexcept;
 void release(TensorImpl*) noexcept;
 // What becomes of a handle: compiled functions follow the variables that they have read (tensor/variable.h).
-extern std::atomic<int> empty_variables;  ///< followed handles that hold nothing, and running traces: not 0 if the end of an empty handle matters
-extern std::atomic<int> traces;           ///< running now, in any thread
-void asked(const Tensor&) noexcept;       ///< a trace depends on whether it is defined
+/// followed handles that hold nothing, and running traces: not 0 if the end of an empty handle matters
+extern std::atomic<int> empty_variables;
+extern std::atomic<int> traces;                                     ///< running now, in any thread
+void asked(const Tensor&) noexcept;                                 ///< a trace depends on whether it is defined
 TensorImpl* copied(const Tensor& from, const Tensor& to) noexcept;  ///< with one reference more; `to` holds nothing yet
 void moved(const Tensor& from, const Tensor& to) noexcept;          ///< has happened
-void assigned(const Tensor& to, TensorImpl* before) noexcept;       ///< has happened; gives back the reference to what it held
-void destroyed(const Tensor&) noexcept;                             ///< gives its reference back
-Tensor view_as_dtype(const Tensor&, DType, SourceLoc);              ///< graph/api_views.cc
+/// has happened; gives back the reference to what it held
+void assigned(const Tensor& to, TensorImpl* before) noexcept;
+void destroyed(const Tensor&) noexcept;                 ///< gives its reference back
+Tensor view_as_dtype(const Tensor&, DType, SourceLoc);  ///< graph/api_views.cc
 }  // namespace detail
 
 /// A borrowed list of tensors: what `cat` and `stack` take.
@@ -53,7 +55,8 @@ class TensorArrayRef {
  public:
   TensorArrayRef() = default;
   TensorArrayRef(const Tensor* p, std::size_t n) : p_(p), n_(n) {}
-  TensorArrayRef(std::initializer_list<Tensor> l) { p_ = l.begin(), n_ = l.size(); }  // lives as long as the full expression
+  // lives as long as the full expression
+  TensorArrayRef(std::initializer_list<Tensor> l) { p_ = l.begin(), n_ = l.size(); }
   TensorArrayRef(const std::vector<Tensor>& v);
   const Tensor* begin() const { return p_; }
   inline const Tensor* end() const;
@@ -75,8 +78,15 @@ class Tensor {
  public:
   Tensor() noexcept = default;  ///< undefined: `defined()` is false, anything else throws InvalidArgument
   /// Takes over one reference. (Internal; users call factories.)
-  static Tensor adopt(TensorImpl* p) noexcept { Tensor t; t.impl_ = p; return t; }
-  static Tensor share(TensorImpl* p) noexcept { detail::retain(p); return adopt(p); }
+  static Tensor adopt(TensorImpl* p) noexcept {
+    Tensor t;
+    t.impl_ = p;
+    return t;
+  }
+  static Tensor share(TensorImpl* p) noexcept {
+    detail::retain(p);
+    return adopt(p);
+  }
   Tensor(const Tensor& o) noexcept {
     if (o.impl_) impl_ = detail::copied(o, *this);
     else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
@@ -85,17 +95,23 @@ class Tensor {
     if (impl_) detail::moved(o, *this);
     else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
   }
-  /// `t = u` makes a variable another handle. `x[i] = u`, `x.slice(0, 1, 2) = 3.0`: what stands on the left is a view that nobody
-  /// else holds, and its elements are written (copy_, fill_), as ATen does.
-  Tensor& operator=(Tensor o) & noexcept { detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr))); return *this; }
+  /// `t = u` makes a variable another handle. `x[i] = u`, `x.slice(0, 1, 2) = 3.0`: what stands on the left is a view
+  /// that nobody else holds, and its elements are written (copy_, fill_), as ATen does.
+  Tensor& operator=(Tensor o) & noexcept {
+    detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr)));
+    return *this;
+  }
   Tensor& operator=(const Operand& o) && {
     o.tensor() ? copy_(*o.tensor(), o.loc()) : fill_(o, o.loc());
     return *this;
   }
-  ~Tensor() { if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this); }
+  ~Tensor() {
+    if (impl_ || detail::empty_variables.load(std::memory_order_relaxed)) detail::destroyed(*this);
+  }
 
   bool defined() const noexcept {
-    if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(*this);
+    if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]]
+      detail::asked(*this);
     return impl_ != nullptr;
   }
   TensorImpl* impl() const noexcept { return impl_; }
@@ -127,17 +143,19 @@ class Tensor {
   // ---- elements; inside a trace these end the capture with a reason (tensor/access.cc)
   void* data_ptr(SourceLoc loc = SourceLoc::current()) const;  ///< first element of this view
   template <class T>
-  T* data(SourceLoc loc = SourceLoc::current()) const {        ///< throws DTypeMismatch unless T is the dtype
+  T* data(SourceLoc loc = SourceLoc::current()) const {  ///< throws DTypeMismatch unless T is the dtype
     return static_cast<T*>(checked_data(dtype_of<T>, loc));
   }
   template <class T>
-  T* data_ptr(SourceLoc loc = SourceLoc::current()) const { return data<T>(loc); }
+  T* data_ptr(SourceLoc loc = SourceLoc::current()) const {
+    return data<T>(loc);
+  }
   /// `auto a = x.accessor<float, 2>(); a[i][j]`. Include reprise/accessor.h.
   template <class T, std::size_t N>
   TensorAccessor<T, N> accessor(SourceLoc loc = SourceLoc::current()) const;
-  Scalar item(SourceLoc loc = SourceLoc::current()) const;     ///< of one element; throws ShapeMismatch otherwise
+  Scalar item(SourceLoc loc = SourceLoc::current()) const;  ///< of one element; throws ShapeMismatch otherwise
   template <class T>
-  T item(SourceLoc loc = SourceLoc::current()) const {         ///< the same, converted as C++ does
+  T item(SourceLoc loc = SourceLoc::current()) const {  ///< the same, converted as C++ does
     const Scalar s = item(loc);
     return s.is_float() ? static_cast<T>(s.to_double(loc)) : static_cast<T>(s.to_int(loc).value(loc));
   }
@@ -150,26 +168,33 @@ class Tensor {
   explicit operator bool() const;  ///< of one element: item() != 0
 
   // ---- derivatives (reprise/autograd.h, docs/autograd.md; autograd/tensor_methods.cc)
-  /// Does the tape follow it? True of leaves that were asked to (requires_grad_) and of what was computed of such tensors while gradients were on.
+  /// Does the tape follow it? True of leaves that were asked to (requires_grad_) and of what was computed of such
+  /// tensors while gradients were on.
   bool requires_grad() const;
-  /// Of a leaf: gradients are kept of it from here on, or no more. Gives the tensor itself. Throws DTypeMismatch for what holds no floats, InvalidArgument
-  /// where an operator made it and `on` is false (detach() it).
+  /// Of a leaf: gradients are kept of it from here on, or no more. Gives the tensor itself. Throws DTypeMismatch for
+  /// what holds no floats, InvalidArgument where an operator made it and `on` is false (detach() it).
   Tensor requires_grad_(bool on = true, SourceLoc loc = SourceLoc::current()) const;
-  bool is_leaf() const;                     ///< no operator on the tape made it
+  bool is_leaf() const;  ///< no operator on the tape made it
   /// What backward() has added up for this leaf; undefined before. Another handle of the same tensor each time.
   Tensor grad() const;
-  void set_grad(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;  ///< undefined: none, as before the first backward()
-  void retain_grad(SourceLoc loc = SourceLoc::current()) const;  ///< of a tensor that an operator made: backward() keeps its gradient, that of its latest value, too
-  /// Gradients of this tensor, weighted by `gradient` (which one of one element needs not), are added to grad() of the leaves that it was computed of.
+  /// undefined: none, as before the first backward()
+  void set_grad(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;
+  /// of a tensor that an operator made: backward() keeps its gradient, that of its latest value, too
+  void retain_grad(SourceLoc loc = SourceLoc::current()) const;
+  /// Gradients of this tensor, weighted by `gradient` (which one of one element needs not), are added to grad() of the
+  /// leaves that it was computed of.
   void backward(SourceLoc loc = SourceLoc::current()) const;
   void backward(const Tensor& gradient, SourceLoc loc = SourceLoc::current()) const;
   void backward(const Tensor& gradient, const BackwardOptions& options, SourceLoc loc = SourceLoc::current()) const;
-  GradNode grad_fn() const;                 ///< of a tensor that an operator on the tape made
-  /// `hook` is called with each gradient of this tensor that backward() computes, and gives what takes its place (undefined: it stays).
+  GradNode grad_fn() const;  ///< of a tensor that an operator on the tape made
+  /// `hook` is called with each gradient of this tensor that backward() computes, and gives what takes its place
+  /// (undefined: it stays).
   GradHook register_hook(std::function<Tensor(const Tensor&)> hook, SourceLoc loc = SourceLoc::current()) const;
-  Tensor detach_(SourceLoc loc = SourceLoc::current()) const;  ///< becomes a leaf that the tape does not follow. Throws InvalidArgument for a view
+  /// becomes a leaf that the tape does not follow. Throws InvalidArgument for a view
+  Tensor detach_(SourceLoc loc = SourceLoc::current()) const;
 
-  /// Gives the bytes back now (runs a from_blob deleter); every tensor on this storage then throws StorageFreed when used.
+  /// Gives the bytes back now (runs a from_blob deleter); every tensor on this storage then throws StorageFreed when
+  /// used.
   void release_storage();
 
   /// x[i]: a view of that index of the first dimension.
@@ -214,10 +239,8 @@ template <class T>
 Tensor traced_literal(const std::vector<T>& values, IntArrayRef sizes, std::optional<Device> device, SourceLoc loc) {
   std::vector<Scalar> numbers;
   for (const T v : values) {
-    if constexpr (std::is_arithmetic_v<T>)
-      numbers.push_back(Scalar(v));
-    else
-      numbers.push_back(Scalar(static_cast<float>(v)));
+    if constexpr (std::is_arithmetic_v<T>) numbers.push_back(Scalar(v));
+    else numbers.push_back(Scalar(static_cast<float>(v)));
   }
   return traced_constant(numbers, sizes, dtype_of<T>, device, loc);
 }
@@ -225,7 +248,8 @@ template <class T>
 Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, TensorOptions options, SourceLoc loc) {
   if constexpr (std::is_same_v<T, double>) {
     if (!options.dtype) options.dtype = get_default_dtype();
-    if (*options.dtype == kFloat32) return tensor_from(std::vector<float>(values.begin(), values.end()), sizes, options, loc);
+    if (*options.dtype == kFloat32)
+      return tensor_from(std::vector<float>(values.begin(), values.end()), sizes, options, loc);
   }
   Tensor t;
   if (traces.load(std::memory_order_relaxed)) [[unlikely]]
@@ -240,12 +264,14 @@ Tensor tensor_from(const std::vector<T>& values, IntArrayRef sizes, TensorOption
 /// dtype is the default dtype for doubles (settings.h), int64 for ints, otherwise the values' own, unless given. In a
 /// compiled function the values are constants of the compilation, as numbers are that operators are given.
 template <class T>
-requires(std::is_arithmetic_v<T>) Tensor tensor(T value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
+requires(std::is_arithmetic_v<T>) Tensor
+    tensor(T value, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
   using E = detail::TensorElement<T>;
   return detail::tensor_from(std::vector<E>{static_cast<E>(value)}, IntArrayRef(), options, loc);
 }
 template <class T>
-Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {},
+              SourceLoc loc = SourceLoc::current()) {
   std::vector<detail::TensorElement<T>> all(values.begin(), values.end());
   return detail::tensor_from(all, {Int(all.size())}, options, loc);
 }
@@ -257,12 +283,13 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows, const Tensor
   const std::size_t columns = rows.size() ? rows.begin()->size() : 0;
   for (const std::initializer_list<T>& row : rows) {
     if (row.size() != columns)
-      throw Error(ErrorCode::ShapeMismatch, "tensor", "rows of " + std::to_string(columns) + " and of " + std::to_string(row.size()) + " elements", loc);
+      throw Error(ErrorCode::ShapeMismatch, "tensor",
+                  "rows of " + std::to_string(columns) + " and of " + std::to_string(row.size()) + " elements", loc);
     all.insert(all.end(), row.begin(), row.end());
   }
   return detail::tensor_from(all, {Int(rows.size()), Int(columns)}, options, loc);
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE
 
 #include "reprise/indexing.h"

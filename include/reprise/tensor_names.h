@@ -59,10 +59,8 @@ void walk_names(const void* object, TensorNamer& namer) {
 /// Classes whose fields are listed (REPRISE_FIELDS) have names.
 template <class T>
 constexpr bool has_names() {
-  if constexpr (ListsFields<T>)
-    return std::is_same_v<typename T::reprise_fields_of, T>;
-  else
-    return false;
+  if constexpr (ListsFields<T>) return std::is_same_v<typename T::reprise_fields_of, T>;
+  else return false;
 }
 /// The same where a trace runs in any thread, and nothing otherwise: for calls of modules and of function objects.
 template <class T>
@@ -88,7 +86,8 @@ struct NamesOf {
 };
 template <class T>
 struct NamesOf<std::reference_wrapper<T>> {
-  using type = std::conditional_t<has_names<std::remove_const_t<T>>(), NamesInTrace<std::reference_wrapper<T>>, NoNames>;
+  using type =
+      std::conditional_t<has_names<std::remove_const_t<T>>(), NamesInTrace<std::reference_wrapper<T>>, NoNames>;
 };
 
 }  // namespace detail
@@ -110,4 +109,4 @@ class TensorNames : detail::NamedObject {
       : NamedObject(&object, detail::walk_names<T>, prefix, true) {}
 };
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

@@ -18,12 +18,13 @@ namespace reprise REPRISE_VISIBLE {
 
 /// How the fields of a struct and the tensors of a file go together.
 struct WeightOptions {
-  std::string prefix = {};              ///< before each name in the file: "model."
-  bool strict = true;                   ///< tensors of the file, with that prefix, that no field takes are an error
-  std::optional<DType> dtype = {};      ///< floating tensors are converted to it when they are loaded
-  std::optional<Device> device = {};    ///< where they are loaded to; else where the field's tensor is, or the host
+  std::string prefix = {};            ///< before each name in the file: "model."
+  bool strict = true;                 ///< tensors of the file, with that prefix, that no field takes are an error
+  std::optional<DType> dtype = {};    ///< floating tensors are converted to it when they are loaded
+  std::optional<Device> device = {};  ///< where they are loaded to; else where the field's tensor is, or the host
   Reading how = Reading::Mapped;
-  /// What the file calls a field: given "layers.0.wq", "layers.0.attention.wq.weight". With it containers must have their elements before.
+  /// What the file calls a field: given "layers.0.wq", "layers.0.attention.wq.weight". With it containers must have
+  /// their elements before.
   std::function<std::string(const std::string& field)> name = {};
 };
 
@@ -35,9 +36,9 @@ struct Weight {
 };
 /// A file of tensors by name, of whatever format.
 struct WeightFile {
-  const char* op;                   ///< the function that errors name
+  const char* op;  ///< the function that errors name
   std::string path;
-  std::vector<std::string> names;   ///< sorted
+  std::vector<std::string> names;                                         ///< sorted
   std::function<Tensor(const std::string& name, std::size_t weight)> at;  ///< for the weight of that number
 };
 /// One error tells all that does not fit: InvalidArgument, or ShapeMismatch or DTypeMismatch where it is nothing else.
@@ -45,14 +46,17 @@ void load_weights(const WeightFile&, std::vector<Weight>&, const WeightOptions&,
 void load_weights(const SafeTensors&, std::vector<Weight>&, const WeightOptions&, SourceLoc);
 /// What the file calls it.
 std::string weight_name(const std::string& field, const WeightOptions&);
-void save_weights(const std::string& path, const std::vector<Weight>&, const WeightOptions&, const std::map<std::string, std::string>& metadata, SourceLoc);
+void save_weights(const std::string& path, const std::vector<Weight>&, const WeightOptions&,
+                  const std::map<std::string, std::string>& metadata, SourceLoc);
 
 /// The names of a file, sorted.
 class WeightNames {
  public:
-  WeightNames(std::vector<std::string> sorted, const WeightOptions& o) : names_(std::move(sorted)), prefix_(o.prefix), known_(!o.name) {}
-  bool any_at(const std::string& field) const;                      ///< the tensor itself, or one below it
-  std::vector<std::string> below(const std::string& field, bool all) const;  ///< what follows "field.": all of it, or up to the next point
+  WeightNames(std::vector<std::string> sorted, const WeightOptions& o)
+      : names_(std::move(sorted)), prefix_(o.prefix), known_(!o.name) {}
+  bool any_at(const std::string& field) const;  ///< the tensor itself, or one below it
+  /// what follows "field.": all of it, or up to the next point
+  std::vector<std::string> below(const std::string& field, bool all) const;
 
  private:
   std::vector<std::string> names_;
@@ -63,7 +67,10 @@ class WeightNames {
 /// "layers.0.wq": a trailing underscore of a member's name is no part of it.
 class WeightPath {
  public:
-  void enter(std::string_view field, std::size_t index) { enter_part(field.empty() ? std::to_string(index) : std::string(field.ends_with('_') ? field.substr(0, field.size() - 1) : field)); }
+  void enter(std::string_view field, std::size_t index) {
+    enter_part(field.empty() ? std::to_string(index)
+                             : std::string(field.ends_with('_') ? field.substr(0, field.size() - 1) : field));
+  }
   void enter(std::size_t element) { enter_part(std::to_string(element)); }
   void enter(const std::string& key) { enter_part(key); }
   void leave() {
@@ -122,7 +129,8 @@ class WeightMaker : public WeightCollector {
     } else if constexpr (is_string_map<C>::value || is_string_hash_map<C>::value) {
       if constexpr (std::is_default_constructible_v<typename C::mapped_type>)
         if (c.empty())
-          for (std::string& key : names_.below(at, std::is_same_v<typename C::mapped_type, Tensor>)) c.try_emplace(std::move(key));
+          for (std::string& key : names_.below(at, std::is_same_v<typename C::mapped_type, Tensor>))
+            c.try_emplace(std::move(key));
     }
   }
 
@@ -143,20 +151,27 @@ class WeightGiver : public WeightMaker {
 };
 
 template <class T>
-concept HasWeights = std::is_class_v<T> && !std::is_same_v<T, Tensor> && !std::is_same_v<T, SourceLoc> && !std::is_same_v<T, std::string> && !std::is_same_v<T, WeightOptions>;
+concept HasWeights = std::is_class_v<T> && !std::is_same_v<T, Tensor> && !std::is_same_v<T, SourceLoc> &&
+                     !std::is_same_v<T, std::string> && !std::is_same_v<T, WeightOptions>;
 
 }  // namespace detail
 
-/// Loads the tensors of a struct by the names of its fields: `weights.layers[0].wq` is "layers.0.wq" in the file. The struct is one that compiled functions take as an
-/// argument (plain, or with REPRISE_FIELDS; bases, shared pointers, containers); numbers and strings in it are passed over. Empty containers are filled from the
-/// file: a vector as many elements as there are numbers from 0 on, an optional or a shared pointer one, a map its keys. Tensors that are defined must have
-/// the file's sizes, and its dtype where none is asked for; undefined ones take the file's. Every tensor must be in the file, unless it is in an optional that is empty.
-/// Throws what load_safetensors(path) throws, and one error that tells all names that are missing, or that no field takes (WeightOptions::strict), and all
-/// sizes and dtypes that do not fit; then the struct is as it was.
+/// Loads the tensors of a struct by the names of its fields: `weights.layers[0].wq` is "layers.0.wq" in the file. The
+/// struct is one that compiled functions take as an argument (plain, or with REPRISE_FIELDS; bases, shared pointers,
+/// containers); numbers and strings in it are passed over. Empty containers are filled from the file: a vector as many
+/// elements as there are numbers from 0 on, an optional or a shared pointer one, a map its keys. Tensors that are
+/// defined must have the file's sizes, and its dtype where none is asked for; undefined ones take the file's. Every
+/// tensor must be in the file, unless it is in an optional that is empty. Throws what load_safetensors(path) throws,
+/// and one error that tells all names that are missing, or that no field takes (WeightOptions::strict), and all sizes
+/// and dtypes that do not fit; then the struct is as it was.
 template <detail::HasWeights T>
-void load_safetensors(const SafeTensors& file, T& weights, const WeightOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
-  static_assert(!std::is_const_v<T>, "reprise: load_safetensors() fills the struct that it is given: this one is const");
-  static_assert(std::is_copy_constructible_v<T>, "reprise: load_safetensors() tries on a copy of the struct what the file has: this one has no copy constructor");
+void load_safetensors(const SafeTensors& file, T& weights, const WeightOptions& options = {},
+                      SourceLoc loc = SourceLoc::current()) {
+  static_assert(!std::is_const_v<T>,
+                "reprise: load_safetensors() fills the struct that it is given: this one is const");
+  static_assert(
+      std::is_copy_constructible_v<T>,
+      "reprise: load_safetensors() tries on a copy of the struct what the file has: this one has no copy constructor");
   if constexpr (!std::is_const_v<T> && std::is_copy_constructible_v<T>) {
     const detail::WeightNames names(file.names(), options);
     detail::WeightMaker fields(names);
@@ -170,17 +185,18 @@ void load_safetensors(const SafeTensors& file, T& weights, const WeightOptions& 
   }
 }
 template <detail::HasWeights T>
-void load_safetensors(const std::string& path, T& weights, const WeightOptions& options = {}, SourceLoc loc = SourceLoc::current()) {
+void load_safetensors(const std::string& path, T& weights, const WeightOptions& options = {},
+                      SourceLoc loc = SourceLoc::current()) {
   load_safetensors(load_safetensors(path, options.how, loc), weights, options, loc);
 }
 
 /// Writes what load_safetensors() reads, under the same names.
 template <detail::HasWeights T>
-void save_safetensors(const std::string& path, const T& weights, const WeightOptions& options = {}, const std::map<std::string, std::string>& metadata = {},
-                      SourceLoc loc = SourceLoc::current()) {
+void save_safetensors(const std::string& path, const T& weights, const WeightOptions& options = {},
+                      const std::map<std::string, std::string>& metadata = {}, SourceLoc loc = SourceLoc::current()) {
   detail::WeightCollector fields;
   detail::walk(weights, fields);
   detail::save_weights(path, fields.all, options, metadata, loc);
 }
 
-}  // namespace reprise
+}  // namespace REPRISE_VISIBLE

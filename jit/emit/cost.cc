@@ -18,13 +18,10 @@ int cost_of(const kernels::LoopKernel& k, std::size_t i) {
   }
   if (n.kind != BodyNode::Kind::Op) return 1;
   switch (kernels::scalar_op(n.op).cost) {
-    case kernels::ScalarCost::Simple:
-      return 1;
+    case kernels::ScalarCost::Simple: return 1;
     case kernels::ScalarCost::Division:
-    case kernels::ScalarCost::Function2:
-      return 30;
-    case kernels::ScalarCost::Function:
-      return n.dtype == DType::Float32 ? 16 : 40;
+    case kernels::ScalarCost::Function2: return 30;
+    case kernels::ScalarCost::Function: return n.dtype == DType::Float32 ? 16 : 40;
   }
   return 1;
 }

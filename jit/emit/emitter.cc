@@ -25,14 +25,10 @@ Type* Emitter::register_type(DType t, int lanes) {
     case DType::Float16:
     case DType::BFloat16:
     case DType::Float8E4M3FN:
-    case DType::Float8E5M2:
-      return f32(lanes);
-    case DType::Float64:
-      return f64(lanes);
-    case DType::Bool:
-      return i(1, lanes);
-    default:
-      return i(item_size(t) * 8, lanes);
+    case DType::Float8E5M2: return f32(lanes);
+    case DType::Float64: return f64(lanes);
+    case DType::Bool: return i(1, lanes);
+    default: return i(item_size(t) * 8, lanes);
   }
 }
 
@@ -55,8 +51,8 @@ Value* Emitter::iota(Type* element, int lanes) {
 
 Value* Emitter::lane_mask(Value* remaining, int lanes) {
   Value* n = call(llvm::Intrinsic::umin, remaining, i64(lanes));
-  // A mask register straight from a scalar. Not of 8 lanes: where LLVM 19 widens a store of 8 bytes to 16 it takes the upper half of
-  // such a mask for zero, and it is not.
+  // A mask register straight from a scalar. Not of 8 lanes: where LLVM 19 widens a store of 8 bytes to 16 it takes the
+  // upper half of such a mask for zero, and it is not.
   if (cx.host.avx512 && lanes >= 16 && lanes <= 32) {
     Value* ones = b.CreateNot(b.CreateShl(i64(-1), n));
     return b.CreateBitCast(b.CreateTrunc(ones, i(lanes)), i(1, lanes));
@@ -67,38 +63,33 @@ Value* Emitter::lane_mask(Value* remaining, int lanes) {
 
 Value* Emitter::to_register(DType t, Value* m) {
   switch (t) {
-    case DType::Bool:
-      return b.CreateICmpNE(m, integer(m, 0));
-    case DType::BFloat16:
-      return floats(b.CreateShl(b.CreateZExt(m, like(m, i(32))), 16));
-    case DType::Float16:
-      return b.CreateFPExt(b.CreateBitCast(m, like(m, b.getHalfTy())), like(m, f32()));
+    case DType::Bool: return b.CreateICmpNE(m, integer(m, 0));
+    case DType::BFloat16: return floats(b.CreateShl(b.CreateZExt(m, like(m, i(32))), 16));
+    case DType::Float16: return b.CreateFPExt(b.CreateBitCast(m, like(m, b.getHalfTy())), like(m, f32()));
     case DType::Float8E5M2: {  // the upper half of a float16
       Value* half = b.CreateShl(b.CreateZExt(m, like(m, i(16))), 8);
       return b.CreateFPExt(b.CreateBitCast(half, like(m, b.getHalfTy())), like(m, f32()));
     }
     case DType::Float8E4M3FN: {
-      // With its fields where a float16 has them the value is 2^-8 of what it should be, denormals included: these are widened without
-      // the delay that arithmetic on denormals of float32 has.
+      // With its fields where a float16 has them the value is 2^-8 of what it should be, denormals included: these are
+      // widened without the delay that arithmetic on denormals of float32 has.
       Value* x = b.CreateSExt(m, like(m, i(16)));
       Value* half = b.CreateAnd(b.CreateShl(x, 7), integer(x, 0xbf80));
       Value* small = b.CreateFPExt(b.CreateBitCast(half, like(m, b.getHalfTy())), like(m, f32()));
       Value* nan = b.CreateICmpEQ(b.CreateOr(m, integer(m, 0x80)), integer(m, 0xff));
       Value* pattern = bits(small);
-      Value* signed_nan = floats(b.CreateOr(b.CreateAnd(pattern, integer(pattern, 0x80000000)), integer(pattern, 0x7fc00000)));
+      Value* signed_nan =
+          floats(b.CreateOr(b.CreateAnd(pattern, integer(pattern, 0x80000000)), integer(pattern, 0x7fc00000)));
       return b.CreateSelect(nan, signed_nan, b.CreateFMul(small, constant(small, 256)));
     }
-    default:
-      return m;
+    default: return m;
   }
 }
 
 Value* Emitter::to_memory(DType t, Value* r) {
   switch (t) {
-    case DType::Bool:
-      return b.CreateZExt(r, like(r, i(8)));
-    case DType::Float16:
-      return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getHalfTy())), like(r, i(16)));
+    case DType::Bool: return b.CreateZExt(r, like(r, i(8)));
+    case DType::Float16: return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getHalfTy())), like(r, i(16)));
     case DType::BFloat16: {
       if (cx.host.rounds_to_bfloat16)
         return b.CreateBitCast(b.CreateFPTrunc(r, like(r, b.getBFloatTy())), like(r, i(16)));
@@ -111,12 +102,9 @@ Value* Emitter::to_memory(DType t, Value* r) {
       Value* chosen = b.CreateSelect(b.CreateFCmpUNO(r, r), nan, rounded);
       return b.CreateTrunc(b.CreateLShr(chosen, 16), like(r, i(16)));
     }
-    case DType::Float8E4M3FN:
-      return to_float8(r, 3, 7, 0x43f00000);  // from 480 on: NaN, which is the number after 448
-    case DType::Float8E5M2:
-      return to_float8(r, 2, 15, 0x47800000);  // from 65536 on: infinite; a NaN is one
-    default:
-      return r;
+    case DType::Float8E4M3FN: return to_float8(r, 3, 7, 0x43f00000);  // from 480 on: NaN, which is the number after 448
+    case DType::Float8E5M2: return to_float8(r, 2, 15, 0x47800000);   // from 65536 on: infinite; a NaN is one
+    default: return r;
   }
 }
 
@@ -124,9 +112,10 @@ Value* Emitter::to_float8(Value* r, int mantissa, int bias, std::uint32_t limit)
   const bool infinite = bias == 15;
   Value* x = bits(r);
   Value* magnitude = b.CreateAnd(x, integer(x, 0x7fffffff));
-  Value* within = call(llvm::Intrinsic::umin, magnitude, integer(x, limit));  // what is beyond, NaN too, becomes the number after the last
-  // The addition of a power of two whose last place is the unit of the result rounds to nearest even, and leaves the count of units below
-  // it. The unit is that of the operand's exponent, of denormals the smallest one's.
+  // what is beyond, NaN too, becomes the number after the last
+  Value* within = call(llvm::Intrinsic::umin, magnitude, integer(x, limit));
+  // The addition of a power of two whose last place is the unit of the result rounds to nearest even, and leaves the
+  // count of units below it. The unit is that of the operand's exponent, of denormals the smallest one's.
   const int drop = 23 - mantissa, least = 128 - bias;
   Value* exponent = call(llvm::Intrinsic::umax, b.CreateAnd(within, integer(x, 0x7f800000)), integer(x, least << 23));
   Value* power = b.CreateAdd(exponent, integer(x, drop << 23));
@@ -148,7 +137,13 @@ Value* Emitter::load(DType t, Value* p, int lanes, Value* mask, Value* whole) {
   if (!whole) return to_register(t, some());
   std::pair<Value*, llvm::BasicBlock*> from[2];
   emit_if(
-      *this, whole, [&] { from[0] = {all(), b.GetInsertBlock()}; }, [&] { from[1] = {some(), b.GetInsertBlock()}; });
+      *this, whole,
+      [&] {
+        from[0] = {all(), b.GetInsertBlock()};
+      },
+      [&] {
+        from[1] = {some(), b.GetInsertBlock()};
+      });
   llvm::PHINode* m = b.CreatePHI(type, 2);
   for (const auto& [value, block] : from) m->addIncoming(value, block);
   return to_register(t, m);
@@ -196,14 +191,18 @@ void Emitter::scatter(DType t, Value* v, Value* base, Value* offsets, Value* mas
                         llvm::Align(static_cast<std::uint64_t>(item_size(t))), mask);
 }
 
-// What fptosi.sat means (towards zero, held at the ends of the range, 0 of NaN), of which LLVM makes a scalar conversion for each lane.
+// What fptosi.sat means (towards zero, held at the ends of the range, 0 of NaN), of which LLVM makes a scalar
+// conversion for each lane.
 Value* Emitter::vector_to_integer(DType to, Value* v) {
-  const bool small = item_size(to) == 1, wide = item_size(to) == 8, from_double = v->getType()->getScalarType()->isDoubleTy();
+  const bool small = item_size(to) == 1, wide = item_size(to) == 8,
+             from_double = v->getType()->getScalarType()->isDoubleTy();
   const double low = to == DType::UInt8 ? 0 : small ? -128 : wide ? -0x1p63 : -0x1p31;
-  const double end = to == DType::UInt8 ? 256 : small ? 128 : wide ? 0x1p63 : 0x1p31;   // the first that is too large
+  const double end = to == DType::UInt8 ? 256 : small ? 128 : wide ? 0x1p63 : 0x1p31;  // the first that is too large
   // The last that is not: an integer where the floats hold it, or else the float before `end`.
   const bool exact = small || (from_double && !wide);
-  const double high = exact ? end - 1 : from_double ? std::nextafter(end, 0.0) : static_cast<double>(std::nextafter(static_cast<float>(end), 0.0f));
+  const double high = exact         ? end - 1
+                      : from_double ? std::nextafter(end, 0.0)
+                                    : static_cast<double>(std::nextafter(static_cast<float>(end), 0.0f));
   Value *lo = constant(v, low), *hi = constant(v, high);
   Value* x = b.CreateSelect(b.CreateFCmpOGT(v, lo), v, lo);  // NaN as well
   x = b.CreateSelect(b.CreateFCmpOLT(x, hi), x, hi);
@@ -305,9 +304,11 @@ void emit_loop(Emitter& e, Value* begin, Value* end, Value* step, std::vector<Va
   b.SetInsertPoint(after);
 }
 
-void emit_runs(Emitter& e, Value* begin, Value* end, Value* step, const std::function<void(Value*)>& body, const char* name) {
+void emit_runs(Emitter& e, Value* begin, Value* end, Value* step, const std::function<void(Value*)>& body,
+               const char* name) {
   llvm::IRBuilder<>& b = e.b;
-  llvm::BasicBlock *before = b.GetInsertBlock(), *inside = llvm::BasicBlock::Create(e.cx.context, name, before->getParent());
+  llvm::BasicBlock *before = b.GetInsertBlock(),
+                   *inside = llvm::BasicBlock::Create(e.cx.context, name, before->getParent());
   llvm::BranchInst* any = b.CreateCondBr(b.CreateICmpSLT(begin, end), inside, inside);
   b.SetInsertPoint(inside);
   llvm::PHINode* iv = b.CreatePHI(begin->getType(), 2, name);

@@ -45,7 +45,8 @@ class Emitter {
   }
   /// a * x + c of Float32 is rounded once where the host fuses, and else twice: for what is as right either way.
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* x, llvm::Value* c) {
-    return cx.host.fuses || !a->getType()->getScalarType()->isFloatTy() ? fma(a, x, c) : b.CreateFAdd(b.CreateFMul(a, x), c);
+    return cx.host.fuses || !a->getType()->getScalarType()->isFloatTy() ? fma(a, x, c)
+                                                                        : b.CreateFAdd(b.CreateFMul(a, x), c);
   }
   llvm::Value* fma(llvm::Value* a, llvm::Value* x, llvm::Value* c) {
     return b.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, x, c});
@@ -61,8 +62,8 @@ class Emitter {
   llvm::Value* lane_mask(llvm::Value* remaining, int lanes);
 
   /// Memory access at `p`, aligned to the element only; widens and narrows between memory and register types.
-  /// lanes 0: a scalar; mask null: all lanes. Masked-off lanes load as zero. `whole`, an i1: the mask has all lanes, which is asked first (see
-  /// Note [Masked steps] in jit/cpu/loop/loop_plan.h).
+  /// lanes 0: a scalar; mask null: all lanes. Masked-off lanes load as zero. `whole`, an i1: the mask has all lanes,
+  /// which is asked first (see Note [Masked steps] in jit/cpu/loop/loop_plan.h).
   llvm::Value* load(DType, llvm::Value* p, int lanes, llvm::Value* mask, llvm::Value* whole = nullptr);
   void store(DType, llvm::Value* v, llvm::Value* p, llvm::Value* mask, llvm::Value* whole = nullptr);
   /// Past the caches; `p` is aligned to the whole vector, or to a cache line where that is less. Other threads see it
@@ -73,7 +74,8 @@ class Emitter {
   void scatter(DType, llvm::Value* v, llvm::Value* base, llvm::Value* offsets, llvm::Value* mask);
   llvm::Value* to_register(DType, llvm::Value* memory);
   llvm::Value* to_memory(DType, llvm::Value* reg);
-  /// Float32 as a float of 8 bits with such fields; of magnitudes from `limit` (bits of a float32) on, as its dtype has it.
+  /// Float32 as a float of 8 bits with such fields; of magnitudes from `limit` (bits of a float32) on, as its dtype has
+  /// it.
   llvm::Value* to_float8(llvm::Value* reg, int mantissa, int bias, std::uint32_t limit);
 
   /// Conversion of a register value between dtypes. Float to integer saturates, NaN becomes 0.
@@ -82,8 +84,8 @@ class Emitter {
 
   /// Address of element `index` (i64, or a vector of them) after `p`.
   llvm::Value* at(llvm::Type* element, llvm::Value* p, llvm::Value* index) { return b.CreateGEP(element, p, index); }
-  /// Calls the array function `name` (jit/engine/runtime_calls.cc) on one vector or scalar of each operand, or the scalar function
-  /// of that name that the module carries (jit/emit/library.h).
+  /// Calls the array function `name` (jit/engine/runtime_calls.cc) on one vector or scalar of each operand, or the
+  /// scalar function of that name that the module carries (jit/emit/library.h).
   llvm::Value* call_runtime(const std::string& name, llvm::ArrayRef<llvm::Value*> operands);
 
   /// A scalar operation of loop kernels on register values of dtype `operand` (ops.cc); `result` is the node's
@@ -121,9 +123,10 @@ class StackArray {
 /// and replaces its entries, afterwards they are the final values. The builder ends behind the loop.
 void emit_loop(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step, std::vector<llvm::Value*>& carried,
                const std::function<void(llvm::Value* iv)>& body, const char* name);
-/// The same, of nothing that goes around; asked behind the body, which is one block then where it has no branches itself: code made with little effort keeps
-/// its values in registers within a block alone.
-void emit_runs(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const std::function<void(llvm::Value* iv)>& body, const char* name);
+/// The same, of nothing that goes around; asked behind the body, which is one block then where it has no branches
+/// itself: code made with little effort keeps its values in registers within a block alone.
+void emit_runs(Emitter&, llvm::Value* begin, llvm::Value* end, llvm::Value* step,
+               const std::function<void(llvm::Value* iv)>& body, const char* name);
 /// The body only where `condition` (an i1) holds; otherwise `other`, when there is one.
 void emit_if(Emitter&, llvm::Value* condition, const std::function<void()>& body,
              const std::function<void()>& other = nullptr);

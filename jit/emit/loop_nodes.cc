@@ -16,7 +16,8 @@ std::vector<bool> needed_by(const kernels::LoopKernel& k, const kernels::LoopAna
   for (std::uint32_t i = static_cast<std::uint32_t>(k.body.size()); i-- > 0;) {
     const BodyNode& n = k.body[i];
     if (!need[i] || i == stashed) continue;
-    if (n.kind == BodyNode::Kind::Reduce && (n.within ? info.part_depth[i] <= part_stage : info.depth[i] <= stage)) continue;
+    if (n.kind == BodyNode::Kind::Reduce && (n.within ? info.part_depth[i] <= part_stage : info.depth[i] <= stage))
+      continue;
     for (std::uint32_t o : {n.a, n.b, n.c})
       if (o != ~0u) need[o] = true;
     if (n.access != ~0u)
@@ -25,16 +26,19 @@ std::vector<bool> needed_by(const kernels::LoopKernel& k, const kernels::LoopAna
   return need;
 }
 
-std::vector<std::uint32_t> within_parts(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info, const std::vector<bool>& need, int part_depth) {
+std::vector<std::uint32_t> within_parts(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info,
+                                        const std::vector<bool>& need, int part_depth) {
   std::vector<std::uint32_t> out;
   for (std::uint32_t i = 0; i < k.body.size(); ++i)
-    if (need[i] && k.body[i].kind == BodyNode::Kind::Reduce && k.body[i].within && info.part_depth[i] == part_depth) out.push_back(i);
+    if (need[i] && k.body[i].kind == BodyNode::Kind::Reduce && k.body[i].within && info.part_depth[i] == part_depth)
+      out.push_back(i);
   return out;
 }
 
 Stores::Stores(const kernels::LoopKernel& k, const kernels::LoopAnalysis& info) {
   for (std::uint32_t i = 0; i < k.body.size(); ++i)
-    if (k.body[i].kind == BodyNode::Kind::Store) (info.dims[i] & info.inside_mask ? inside : info.dims[i] & info.parts_mask ? per_part : here).push_back(i);
+    if (k.body[i].kind == BodyNode::Kind::Store)
+      (info.dims[i] & info.inside_mask ? inside : info.dims[i] & info.parts_mask ? per_part : here).push_back(i);
 }
 
 Value* constant_of(Emitter& e, const BodyNode& n) {
@@ -50,14 +54,10 @@ Value* identity_of(Emitter& e, const BodyNode& n) {
   const bool floating = is_floating(n.dtype), top = n.reduce == ReduceOp::Max;
   switch (n.reduce) {
     case ReduceOp::Sum:
-    case ReduceOp::Any:
-      return llvm::Constant::getNullValue(t);
-    case ReduceOp::Prod:
-      return floating ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
-    case ReduceOp::All:
-      return llvm::ConstantInt::getTrue(t);
-    default:
-      break;
+    case ReduceOp::Any: return llvm::Constant::getNullValue(t);
+    case ReduceOp::Prod: return floating ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
+    case ReduceOp::All: return llvm::ConstantInt::getTrue(t);
+    default: break;
   }
   if (floating) return llvm::ConstantFP::getInfinity(t, top);
   const unsigned bits = t->getIntegerBitWidth();

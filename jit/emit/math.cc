@@ -34,7 +34,8 @@ Value* MathEmitter::at_least(Value* x, double least) {
   return b.CreateSelect(b.CreateFCmpOLT(x, c(x, least)), c(x, least), x);
 }
 
-/// p * 2^n for integral n in [-300, 300], rounded once, also into the denormals; lanes that are not kept may hold anything.
+/// p * 2^n for integral n in [-300, 300], rounded once, also into the denormals; lanes that are not kept may hold
+/// anything.
 Value* MathEmitter::scale(Value* p, Value* n, Value* kept) {
   const int lanes = Emitter::lanes_of(p);
   if (scales_under_mask(p) || (e.cx.host.avx512 && lanes == 4)) {
@@ -44,7 +45,8 @@ Value* MathEmitter::scale(Value* p, Value* n, Value* kept) {
                                  : Intrinsic::x86_avx512_mask_scalef_ps_128;
     llvm::Type* mask = b.getIntNTy(full ? 16 : 8);
     Value* zero = llvm::Constant::getNullValue(p->getType());
-    llvm::SmallVector<Value*, 5> args{p, n, zero, masked ? b.CreateBitCast(kept, mask) : llvm::Constant::getAllOnesValue(mask)};
+    llvm::SmallVector<Value*, 5> args{p, n, zero,
+                                      masked ? b.CreateBitCast(kept, mask) : llvm::Constant::getAllOnesValue(mask)};
     if (full) args.push_back(b.getInt32(4));  // rounding as the mode says
     Value* r = b.CreateIntrinsic(id, {}, args);
     return kept && !masked ? b.CreateSelect(kept, r, zero) : r;
@@ -81,8 +83,9 @@ MathEmitter::Split MathEmitter::exp_split(Value* x) {
   return {n, b.CreateFAdd(high, e.multiply_add(b.CreateFMul(r, r), q, low))};
 }
 
-/// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions. What rounds to 0 is not computed: a
-/// result below the normal floats costs a processor some hundred cycles, and masks make e^-inf of whole rows.
+/// Here r's own rounding is let into the result, and the polynomial is of e^r itself: a third fewer instructions. What
+/// rounds to 0 is not computed: a result below the normal floats costs a processor some hundred cycles, and masks make
+/// e^-inf of whole rows.
 Value* MathEmitter::exp(Value* x, bool weight) {
   if (e.cx.host.approximates) return exp_scaled(x);
   Value* kept = b.CreateFCmpUGE(x, c(x, weight ? -87.3 : -104));  // also of a NaN
@@ -90,7 +93,8 @@ Value* MathEmitter::exp(Value* x, bool weight) {
   if (!weight && !scales_under_mask(x)) x = b.CreateSelect(kept, x, c(x, 0));
   Value* n = e.call(Intrinsic::roundeven, b.CreateFMul(x, c(x, kLog2e)));
   Value* r = e.multiply_add(n, c(x, -kLn2Low), e.multiply_add(n, c(x, -kLn2High), x));
-  Value* p = poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744, 0.001381456020318495});
+  Value* p = poly(r, {1, 1, 0.49999993439042953, 0.16666520522406432, 0.04166838957111062, 0.008368730025425744,
+                      0.001381456020318495});
   if (weight && !scales_under_mask(x)) return b.CreateSelect(kept, scale_normal(p, n), c(x, 0));
   return scale(p, n, kept);
 }
@@ -211,10 +215,11 @@ Value* MathEmitter::erf(Value* x) {
   if (has_tables(x)) return erf_by_table(x);
   Value* a = e.call(Intrinsic::fabs, x);
   Value* z = b.CreateFMul(x, x);
-  Value* near = e.multiply_add(a,
-                      poly(z, {0.12837916667350217, -0.37612634004327913, 0.11283698731045389, -0.026859539116850838,
-                               0.0052013048985365979, -0.00081450797025236985, 8.3775991357516947e-5}),
-                      a);
+  Value* near =
+      e.multiply_add(a,
+                     poly(z, {0.12837916667350217, -0.37612634004327913, 0.11283698731045389, -0.026859539116850838,
+                              0.0052013048985365979, -0.00081450797025236985, 8.3775991357516947e-5}),
+                     a);
   Value* t = at_most(a, 4);
   Value* g = poly(t, {-0.00019195046741346556, -1.1276895218923848, -0.63716132702197055, -0.10394784773204249,
                       0.022233782122551342, -0.0030447090835092345, 0.00019606753588241014});
@@ -222,17 +227,18 @@ Value* MathEmitter::erf(Value* x) {
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(a, c(x, 0.921875)), near, far), x);
 }
 
-/// Near 0 a polynomial in x^2, of which all terms are positive; beyond 8 one in 1/x, times e^x / sqrt(x), with e^x in two factors: the
-/// product is a float where e^x is none any more.
+/// Near 0 a polynomial in x^2, of which all terms are positive; beyond 8 one in 1/x, times e^x / sqrt(x), with e^x in
+/// two factors: the product is a float where e^x is none any more.
 Value* MathEmitter::i0(Value* x) {
   Value* a = at_most(e.call(Intrinsic::fabs, x), 200);  // infinite from 92 on
   Value* z = b.CreateFMul(a, a);
-  Value* near = poly(z, {0.99999999974312994, 0.25000000115556306, 0.015624999140668473, 0.00043402802769973268, 6.781646537440732e-6,
-                         6.7820151766668828e-8, 4.7076534453422448e-10, 2.4095807854096086e-12, 9.221437658211749e-15,
-                         3.1582716592600752e-17, 4.6607544536723803e-20, 2.8886773392558601e-22});
+  Value* near =
+      poly(z, {0.99999999974312994, 0.25000000115556306, 0.015624999140668473, 0.00043402802769973268,
+               6.781646537440732e-6, 6.7820151766668828e-8, 4.7076534453422448e-10, 2.4095807854096086e-12,
+               9.221437658211749e-15, 3.1582716592600752e-17, 4.6607544536723803e-20, 2.8886773392558601e-22});
   Value* outer = b.CreateSelect(b.CreateFCmpOLT(a, c(x, 8)), c(x, 8), a);
-  Value* tail = poly(b.CreateFDiv(c(x, 1), outer), {0.39894227792863345, 0.049869199160201675, 0.02792353413438354, 0.033233373132995291,
-                                                    -0.008832300376870341, 0.37199492750211111});
+  Value* tail = poly(b.CreateFDiv(c(x, 1), outer), {0.39894227792863345, 0.049869199160201675, 0.02792353413438354,
+                                                    0.033233373132995291, -0.008832300376870341, 0.37199492750211111});
   Value* half = exp_scaled(b.CreateFMul(a, c(x, 0.5)));
   Value* far = b.CreateFMul(b.CreateFMul(half, b.CreateFDiv(tail, e.call(Intrinsic::sqrt, outer))), half);
   return b.CreateSelect(b.CreateFCmpOGT(a, c(x, 8)), far, near);
@@ -250,9 +256,9 @@ Value* MathEmitter::scale_exp_of_negative(Value* x) {
 Value* MathEmitter::sinh(Value* x) {
   Value* a = e.call(Intrinsic::fabs, x);
   Value* z = b.CreateFMul(x, x);
-  Value* near =
-      e.multiply_add(b.CreateFMul(a, z),
-            poly(z, {0.1666666648872955, 0.0083333505973472839, 0.00019836066374611401, 2.8174389688726289e-6}), a);
+  Value* near = e.multiply_add(
+      b.CreateFMul(a, z),
+      poly(z, {0.1666666648872955, 0.0083333505973472839, 0.00019836066374611401, 2.8174389688726289e-6}), a);
   Value* t = exp_scaled(a, -1);  // e^a / 2
   Value* far = b.CreateFSub(t, b.CreateFDiv(c(x, 0.25), t));
   return e.call(Intrinsic::copysign, b.CreateSelect(b.CreateFCmpOLT(a, c(x, 1)), near, far), x);
@@ -330,60 +336,33 @@ Value* Emitter::math_f32(ScalarOp o, Value* a, Value* c) {
   }
   MathEmitter m(*this);
   switch (o) {
-    case ScalarOp::Exp:
-      return m.exp(a);
-    case ScalarOp::Exp2:
-      return m.exp2(a);
-    case ScalarOp::Expm1:
-      return m.expm1(a);
-    case ScalarOp::Log:
-      return m.log(a);
-    case ScalarOp::Log2:
-      return m.log_base(a, 1, 0, kLog2e);
-    case ScalarOp::Log10:
-      return m.log_base(a, 0.301025390625, 4.60503898119521374e-6, 0.43429448190325182765);
-    case ScalarOp::Log1p:
-      return m.log1p(a);
-    case ScalarOp::Sin:
-      return m.sin(a, 0);
-    case ScalarOp::Cos:
-      return m.sin(a, 1);
-    case ScalarOp::Tan:
-      return m.tan(a);
-    case ScalarOp::Asin:
-      return m.asin(a, false);
-    case ScalarOp::Acos:
-      return m.asin(a, true);
-    case ScalarOp::Atan:
-      return call(Intrinsic::copysign, m.atan_positive(call(Intrinsic::fabs, a)), a);
-    case ScalarOp::Sinh:
-      return m.sinh(a);
-    case ScalarOp::Cosh:
-      return m.cosh(a);
-    case ScalarOp::Tanh:
-      return m.tanh(a);
-    case ScalarOp::Asinh:
-      return m.asinh(a);
-    case ScalarOp::Acosh:
-      return m.acosh(a);
-    case ScalarOp::Atanh:
-      return m.atanh(a);
-    case ScalarOp::Sigmoid:
-      return m.sigmoid(a);
-    case ScalarOp::Erf:
-      return m.erf(a);
-    case ScalarOp::I0:
-      return m.i0(a);
-    case ScalarOp::Erfc:
-      return m.erfc(a);
-    case ScalarOp::Pow:
-      return m.pow(a, c);
-    case ScalarOp::Atan2:
-      return m.atan2(a, c);
-    case ScalarOp::Hypot:
-      return m.hypot(a, c);
-    default:
-      return nullptr;
+    case ScalarOp::Exp: return m.exp(a);
+    case ScalarOp::Exp2: return m.exp2(a);
+    case ScalarOp::Expm1: return m.expm1(a);
+    case ScalarOp::Log: return m.log(a);
+    case ScalarOp::Log2: return m.log_base(a, 1, 0, kLog2e);
+    case ScalarOp::Log10: return m.log_base(a, 0.301025390625, 4.60503898119521374e-6, 0.43429448190325182765);
+    case ScalarOp::Log1p: return m.log1p(a);
+    case ScalarOp::Sin: return m.sin(a, 0);
+    case ScalarOp::Cos: return m.sin(a, 1);
+    case ScalarOp::Tan: return m.tan(a);
+    case ScalarOp::Asin: return m.asin(a, false);
+    case ScalarOp::Acos: return m.asin(a, true);
+    case ScalarOp::Atan: return call(Intrinsic::copysign, m.atan_positive(call(Intrinsic::fabs, a)), a);
+    case ScalarOp::Sinh: return m.sinh(a);
+    case ScalarOp::Cosh: return m.cosh(a);
+    case ScalarOp::Tanh: return m.tanh(a);
+    case ScalarOp::Asinh: return m.asinh(a);
+    case ScalarOp::Acosh: return m.acosh(a);
+    case ScalarOp::Atanh: return m.atanh(a);
+    case ScalarOp::Sigmoid: return m.sigmoid(a);
+    case ScalarOp::Erf: return m.erf(a);
+    case ScalarOp::I0: return m.i0(a);
+    case ScalarOp::Erfc: return m.erfc(a);
+    case ScalarOp::Pow: return m.pow(a, c);
+    case ScalarOp::Atan2: return m.atan2(a, c);
+    case ScalarOp::Hypot: return m.hypot(a, c);
+    default: return nullptr;
   }
 }
 

@@ -5,7 +5,8 @@
 
 namespace reprise::jit {
 
-/// Float32 functions on one vector (see math.cc; those that compute in double: math_wide.cc; by tables: math_tables.cc).
+/// Float32 functions on one vector (see math.cc; those that compute in double: math_wide.cc; by tables:
+/// math_tables.cc).
 class MathEmitter {
  public:
   explicit MathEmitter(Emitter& emitter) : e(emitter), b(emitter.b) {}
@@ -53,7 +54,7 @@ class MathEmitter {
   Value* scale_normal(Value* p, Value* n);  ///< p * 2^n where both are normal floats, and p not 0
   /// 2^(x * factor + offset) by a processor's approximation of 2^x (math_approximate.cc).
   Value* exp2_approximate(Value* x, double factor, int offset);
-  Value* exp_approximate(Value* x);         ///< the same of e^x, right to 2^-21 for x in [-20, 1]
+  Value* exp_approximate(Value* x);        ///< the same of e^x, right to 2^-21 for x in [-20, 1]
   Value* quotient_of(Value* a, Value* d);  ///< a / d where neither it nor 1 / d comes near the ends of the range
   Split exp_split(Value* x);
   Value* half_expm1(Value* x);

@@ -1,5 +1,5 @@
-// Functions by tables in registers: one instruction picks a coefficient for each lane, where a processor has it. Coefficients as
-// scripts/math_coefficients.py finds them; some of tanh's x0 are other floats than it prints, as good.
+// Functions by tables in registers: one instruction picks a coefficient for each lane, where a processor has it.
+// Coefficients as scripts/math_coefficients.py finds them; some of tanh's x0 are other floats than it prints, as good.
 #include <iterator>
 
 #include "jit/emit/math.h"
@@ -11,11 +11,12 @@ namespace Intrinsic = llvm::Intrinsic;
 
 namespace {
 
-// Each function by intervals: x0, f(x0), then the coefficients of x - x0, the first of them less 1 in interval 0, where x0 is 0. x0 stands where f(x0) is a float to
-// 2^-32 or nearly, and the first coefficient nearly one.
+// Each function by intervals: x0, f(x0), then the coefficients of x - x0, the first of them less 1 in interval 0, where
+// x0 is 0. x0 stands where f(x0) is a float to 2^-32 or nearly, and the first coefficient nearly one.
 
 // erf, by intervals of kErfWidth around its multiples.
 constexpr double kErfWidth = 0.255;
+// clang-format off
 constexpr float kErf[][16] = {
     {0, 0.204021618, 0.510042787, 0.765071988, 1.02011585, 1.27477789, 1.5298382, 1.78495157,
      2.04036713, 2.29484725, 2.54961348, 2.80524397, 3.06001663, 3.31452322, 3.5695231, 3.82452321},
@@ -32,9 +33,11 @@ constexpr float kErf[][16] = {
     {0.112293713, 0.0805515423, 0.00445571914, -0.0551972538, -0.0682138726, -0.0438967161, -0.0115898019, 0.00823432859,
      0.013032862, 0.00984338485, 0.00532155018, 0.00226086029, 0.000785438053, 0.000227676865, 5.57117455e-05, 1.16057727e-05},
 };
+// clang-format on
 
 // tanh, by quarters of octaves from 2^-3 on; it is 1 from the last one used on.
 constexpr int kTanhFirst = (127 - 3) << 2;
+// clang-format off
 constexpr float kTanh[][32] = {
     {0, 0.135958731, 0.16717051, 0.198448241, 0.229682013, 0.271909505, 0.334353805, 0.396843135,
      0.459402174, 0.543835402, 0.668734372, 0.793787897, 0.918716967, 1.08761263, 1.33759701, 1.58732963,
@@ -65,6 +68,7 @@ constexpr float kTanh[][32] = {
      0.00458450941, 0.00403376017, 0.00195298961, 0.00078710157, 0.000299131061, 7.09942251e-05, 9.64505307e-06, 1.30646777e-06,
      1.76823903e-07, 1.01189155e-08, 0, 0, 0, 0, 0, 0},
 };
+// clang-format on
 
 }  // namespace
 
@@ -79,16 +83,24 @@ Value* MathEmitter::entry(llvm::ArrayRef<float> table, Value* where) {
     return b.CreateShuffleVector(v, m);
   };
   if (lanes > 16) {
-    Value *low = entry(table, part(where, 0, lanes / 2, lanes)), *high = entry(table, part(where, lanes / 2, lanes / 2, lanes));
+    Value *low = entry(table, part(where, 0, lanes / 2, lanes)),
+          *high = entry(table, part(where, lanes / 2, lanes / 2, lanes));
     llvm::SmallVector<int, 64> all;
     for (int i = 0; i < lanes; ++i) all.push_back(i);
     return b.CreateShuffleVector(low, high, all);
   }
   if (lanes < 8) return part(entry(table, part(where, 0, 8, lanes)), 0, lanes, 8);
-  const auto constants = [&](std::size_t from) -> Value* { return llvm::ConstantDataVector::get(b.getContext(), table.slice(from, static_cast<std::size_t>(lanes))); };
-  if (lanes == 16 && table.size() == 16) return b.CreateIntrinsic(Intrinsic::x86_avx512_permvar_sf_512, {}, {constants(0), where});
-  if (lanes == 16) return b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {constants(0), where, constants(16)});
-  const auto of = [&](std::size_t from) -> Value* { return b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_256, {}, {constants(from), where, constants(from + 8)}); };
+  const auto constants = [&](std::size_t from) -> Value* {
+    return llvm::ConstantDataVector::get(b.getContext(), table.slice(from, static_cast<std::size_t>(lanes)));
+  };
+  if (lanes == 16 && table.size() == 16)
+    return b.CreateIntrinsic(Intrinsic::x86_avx512_permvar_sf_512, {}, {constants(0), where});
+  if (lanes == 16)
+    return b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {constants(0), where, constants(16)});
+  const auto of = [&](std::size_t from) -> Value* {
+    return b.CreateIntrinsic(Intrinsic::x86_avx512_vpermi2var_ps_256, {},
+                             {constants(from), where, constants(from + 8)});
+  };
   if (table.size() == 16) return of(0);
   Value* upper = b.CreateICmpNE(b.CreateAnd(where, 16), llvm::Constant::getNullValue(where->getType()));
   return b.CreateSelect(upper, of(16), of(0));
@@ -113,7 +125,8 @@ Value* MathEmitter::erf_by_table(Value* x) {
 Value* MathEmitter::tanh_by_table(Value* x) {
   Value* a = at_most(e.call(Intrinsic::fabs, x), 9.1);
   Value* quarter = b.CreateLShr(e.bits(a), 21);  // exponent, and two bits of the fraction
-  Value* where = e.call(Intrinsic::smax, b.CreateSub(quarter, e.integer(quarter, kTanhFirst - 1)), e.integer(quarter, 0));
+  Value* where =
+      e.call(Intrinsic::smax, b.CreateSub(quarter, e.integer(quarter, kTanhFirst - 1)), e.integer(quarter, 0));
   const llvm::SmallVector<llvm::ArrayRef<float>, 8> table(std::begin(kTanh), std::end(kTanh));
   return e.call(Intrinsic::copysign, by_table(table, a, where, b.CreateFCmpOLT(a, c(x, 0.125))), x);
 }

@@ -148,9 +148,9 @@ Value* MathEmitter::sin(Value* x, int quarter_turns) {
   Value* n = b.CreateTrunc(s.n, e.like(x, b.getInt32Ty()));
   if (quarter_turns) n = b.CreateAdd(n, e.integer(n, quarter_turns));
   Value* z = b.CreateFMul(r, r);
-  Value* sine =
-      e.multiply_add(b.CreateFMul(r, z),
-            poly(z, {-0.16666666641372501, 0.0083333293559081526, -0.00019839325059333047, 2.7182172598842936e-6}), r);
+  Value* sine = e.multiply_add(
+      b.CreateFMul(r, z),
+      poly(z, {-0.16666666641372501, 0.0083333293559081526, -0.00019839325059333047, 2.7182172598842936e-6}), r);
   Value* q = poly(z, {0.041666666622382007, -0.0013888883714297025, 2.4799509534871455e-5, -2.7209361273005187e-7});
   Value* cosine = e.multiply_add(z, e.multiply_add(z, q, c(x, -0.5)), c(x, 1));
   Value* y = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(n, e.integer(n, 1)), e.integer(n, 0)), cosine, sine);
@@ -164,9 +164,9 @@ Value* MathEmitter::tan(Value* x) {
   const Split s = turns(x);
   Value *r = s.p, *z = b.CreateFMul(r, r);
   Value* sine = e.multiply_add(b.CreateFMul(r, z),
-                      poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436,
-                               2.7555348395954578e-6, -2.4760960340371513e-8}),
-                      r);
+                               poly(z, {-0.16666666666631176, 0.0083333333251949031, -0.00019841263779894436,
+                                        2.7555348395954578e-6, -2.4760960340371513e-8}),
+                               r);
   Value* q = poly(z, {0.041666666666601438, -0.0013888888878166373, 2.4801580923425821e-5, -2.7555558241787789e-7,
                       2.0647158419925545e-9});
   Value* cosine = e.multiply_add(z, e.multiply_add(z, q, c(z, -0.5)), c(z, 1));

@@ -59,10 +59,10 @@ REPRISE_OPERATOR(>=, CreateFCmpOGE, CreateICmpSGE)
 REPRISE_OPERATOR(==, CreateFCmpOEQ, CreateICmpEQ)
 REPRISE_OPERATOR(!=, CreateFCmpUNE, CreateICmpNE)
 #undef REPRISE_OPERATOR
-#define REPRISE_OPERATOR(op, integers)          \
-  V operator op(const V& x, const V& y) {       \
-    const Pair p(x, y);                         \
-    return p.with(p.e->b.integers(p.a, p.c));   \
+#define REPRISE_OPERATOR(op, integers)        \
+  V operator op(const V& x, const V& y) {     \
+    const Pair p(x, y);                       \
+    return p.with(p.e->b.integers(p.a, p.c)); \
   }
 REPRISE_OPERATOR(&, CreateAnd)
 REPRISE_OPERATOR(|, CreateOr)
@@ -71,7 +71,9 @@ REPRISE_OPERATOR(<<, CreateShl)
 REPRISE_OPERATOR(>>, CreateLShr)
 #undef REPRISE_OPERATOR
 V operator!(const V& x) { return {x.e, x.e->b.CreateNot(x.v)}; }
-V operator-(const V& x) { return {x.e, x.v->getType()->isFPOrFPVectorTy() ? x.e->b.CreateFNeg(x.v) : x.e->b.CreateNeg(x.v)}; }
+V operator-(const V& x) {
+  return {x.e, x.v->getType()->isFPOrFPVectorTy() ? x.e->b.CreateFNeg(x.v) : x.e->b.CreateNeg(x.v)};
+}
 
 Var& Var::operator=(const V& x) {
   e_->b.CreateStore(x.as(slot_->getAllocatedType()), slot_);
@@ -122,7 +124,9 @@ void Writer::promote() {
 
 void Writer::when(const V& condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
   llvm::IRBuilder<>& b = e_.b;
-  auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, b.GetInsertBlock()->getParent()); };
+  auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, b.GetInsertBlock()->getParent());
+  };
   llvm::BasicBlock *yes = block("then"), *no = otherwise ? block("else") : nullptr, *after = block("endif");
   b.CreateCondBr(condition.v, yes, no ? no : after);
   b.SetInsertPoint(yes);
@@ -138,7 +142,9 @@ void Writer::when(const V& condition, const std::function<void()>& then, const s
 
 void Writer::loop_while(const std::function<V()>& condition, const std::function<void()>& body) {
   llvm::IRBuilder<>& b = e_.b;
-  auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, b.GetInsertBlock()->getParent()); };
+  auto block = [&](const char* name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, b.GetInsertBlock()->getParent());
+  };
   llvm::BasicBlock *head = block("head"), *inside = block("loop"), *after = block("endloop");
   b.CreateBr(head);
   b.SetInsertPoint(head);

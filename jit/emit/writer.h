@@ -6,9 +6,9 @@
 
 namespace reprise::jit {
 
-/// A value of the code that is written: a signed integer, a float, an i1, a vector of these, or a pointer. C's operators emit
-/// code; a plain number takes the type of the value that it meets. Both sides must be of one type otherwise:
-/// conversions are asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
+/// A value of the code that is written: a signed integer, a float, an i1, a vector of these, or a pointer. C's
+/// operators emit code; a plain number takes the type of the value that it meets. Both sides must be of one type
+/// otherwise: conversions are asked for. Shifts to the right are logical; & | ^ serve integers and conditions.
 class V {
  public:
   V() = default;
@@ -76,7 +76,8 @@ class Writer {
   V select(const V& condition, const V& yes, const V& no);
   V min(const V&, const V&);  ///< integers: signed; floats: a NaN loses against a number
   V max(const V&, const V&);
-  V multiply_add(const V& x, const V& y, const V& z);  ///< x * y + z; floats: rounded once, but Float32 twice where the host does not fuse
+  /// x * y + z; floats: rounded once, but Float32 twice where the host does not fuse
+  V multiply_add(const V& x, const V& y, const V& z);
   V ceil_div(const V& n, const V& by);
   V exp(const V& x);  ///< Float32
 
@@ -86,8 +87,8 @@ class Writer {
   /// for (i = begin; i < end; i += step)
   void loop(const V& begin, const V& end, const V& step, const std::function<void(V)>& body);
   void loop_while(const std::function<V()>& condition, const std::function<void()>& body);
-  /// for (i = begin; i < end; i += step) carried = body(i, carried), tested at the bottom, for code that is not optimized
-  /// any more. Returns the last carried.
+  /// for (i = begin; i < end; i += step) carried = body(i, carried), tested at the bottom, for code that is not
+  /// optimized any more. Returns the last carried.
   Vs carry(const V& begin, const V& end, const V& step, Vs carried, const std::function<Vs(V, Vs)>& body);
 
  protected:

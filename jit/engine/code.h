@@ -23,7 +23,9 @@ using CodePtr = std::shared_ptr<const Code>;
 bool ended();
 
 /// Of all code that this process made or found, for the host and for other devices; `live`: the host's.
-struct CacheStats { std::int64_t compiled, hits, live, compile_us; };
+struct CacheStats {
+  std::int64_t compiled, hits, live, compile_us;
+};
 CacheStats cache_stats();
 /// Frees the code that nobody but the in-memory cache holds.
 void drop_unused_code();

@@ -42,7 +42,8 @@ std::string folder_name() {
   const std::string& wanted = knobs().cache_dir;
   if (wanted == "off") return {};
   if (!wanted.empty()) return wanted;
-  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache && *cache == '/') return std::string(cache) + "/reprise";
+  if (const char* cache = secure_getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+    return std::string(cache) + "/reprise";
   if (const char* home = secure_getenv("HOME"); home && *home) return std::string(home) + "/.cache/reprise";
   return {};
 }
@@ -86,8 +87,8 @@ bool number(std::string_view& text, T& out) {
 
 std::string disk_text(const std::string& key, const device::Image& i) {
   std::ostringstream s;
-  s << key.size() << ' ' << i.code.size() << ' ' << i.block.x << ' ' << i.block.y << ' ' << i.block.z << ' ' << i.shared_bytes << ' '
-    << i.entry << '\n'
+  s << key.size() << ' ' << i.code.size() << ' ' << i.block.x << ' ' << i.block.y << ' ' << i.block.z << ' '
+    << i.shared_bytes << ' ' << i.entry << '\n'
     << key << i.code;
   return disk_sealed(s.str());
 }
@@ -101,11 +102,13 @@ device::ImagePtr disk_parse(const std::string& key, std::string_view text) {
   if (sum != digest(text)) return nullptr;
   std::size_t key_bytes = 0, code_bytes = 0;
   auto image = std::make_shared<device::Image>();
-  if (!number(text, key_bytes) || !number(text, code_bytes) || !number(text, image->block.x) || !number(text, image->block.y) ||
-      !number(text, image->block.z) || !number(text, image->shared_bytes))
+  if (!number(text, key_bytes) || !number(text, code_bytes) || !number(text, image->block.x) ||
+      !number(text, image->block.y) || !number(text, image->block.z) || !number(text, image->shared_bytes))
     return nullptr;
   image->entry = word(text);
-  if (key_bytes != key.size() || text.size() < key_bytes || text.size() - key_bytes != code_bytes || !text.starts_with(key)) return nullptr;
+  if (key_bytes != key.size() || text.size() < key_bytes || text.size() - key_bytes != code_bytes ||
+      !text.starts_with(key))
+    return nullptr;
   image->code = text.substr(key_bytes);
   return image;
 }
@@ -122,7 +125,8 @@ device::ImagePtr disk_load(const std::string& key, std::string* why) {
   device::ImagePtr image = text ? disk_parse(whole, *text) : nullptr;
   if (!image && why) {
     if (text) *why = "the file " + name + " is damaged";
-    else if (faccessat(in.fd(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) *why = "the file " + name + " may be somebody else's";
+    else if (faccessat(in.fd(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+      *why = "the file " + name + " may be somebody else's";
   }
   if (image) in.touch(name);  // used: the last to be deleted
   return image;
@@ -178,8 +182,9 @@ void disk_trim(std::int64_t bytes) {
     total += st.st_size;
   }
   if (total <= bytes) return;
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec); });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
   for (const Entry& e : entries) {
     if (total <= bytes / 4 * 3) break;
     if (unlinkat(in.fd(), e.name.c_str(), 0) == 0) total -= e.bytes;

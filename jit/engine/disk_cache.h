@@ -10,10 +10,11 @@ namespace reprise::jit {
 /// Two independent hashes of a text, in hexadecimal digits: 128 bits against damage and chance.
 std::string digest(std::string_view text);
 
-/// Kernels on disk, PTX for devices and objects for the host, and what they are launched by (runtime/build/recipe.h), by content: $REPRISE_CACHE_DIR, by default $XDG_CACHE_HOME/reprise or ~/.cache/reprise; "off" for
-/// none. A file is found by the hash of its key, holds the key, and is used only when key and contents are whole. It is
-/// written under another name and renamed, so any number of processes share the folder. What cannot be read or written
-/// is as if it were not there. Threads: any.
+/// Kernels on disk, PTX for devices and objects for the host, and what they are launched by (runtime/build/recipe.h),
+/// by content: $REPRISE_CACHE_DIR, by default $XDG_CACHE_HOME/reprise or ~/.cache/reprise; "off" for none. A file is
+/// found by the hash of its key, holds the key, and is used only when key and contents are whole. It is written under
+/// another name and renamed, so any number of processes share the folder. What cannot be read or written is as if it
+/// were not there. Threads: any.
 ///
 /// What is read is run, so the folder and each file in it must belong to this user or root, writable by nobody else
 /// (base/files.h); another folder is not used, and a warning says so once.

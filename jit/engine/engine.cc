@@ -1,5 +1,6 @@
 #include "jit/engine/engine.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
@@ -8,7 +9,6 @@
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
-#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -75,7 +75,8 @@ struct Linker {
     dylib = &session->createBareJITDylib("reprise");
     orc::SymbolMap calls;
     for (const auto* all : {&runtime_calls(), &emulated_instructions()})
-      for (const RuntimeCall& c : *all) calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
+      for (const RuntimeCall& c : *all)
+        calls[session->intern(c.name)] = {orc::ExecutorAddr::fromPtr(c.address), llvm::JITSymbolFlags::Exported};
     if (auto e = dylib->define(orc::absoluteSymbols(std::move(calls)))) refuse(std::move(e), "naming runtime calls");
     dylib->addGenerator(unwrap(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "opening the process"));
   }
@@ -100,7 +101,8 @@ class LinkedCode final : public Code {
     }
     live_.fetch_sub(1, std::memory_order_relaxed);
     constexpr std::uint64_t kNamesKept = 256;  // of code that is gone
-    if (freed_.fetch_add(1, std::memory_order_relaxed) % kNamesKept == kNamesKept - 1) linker().session->getSymbolStringPool()->clearDeadEntries();
+    if (freed_.fetch_add(1, std::memory_order_relaxed) % kNamesKept == kNamesKept - 1)
+      linker().session->getSymbolStringPool()->clearDeadEntries();
   }
   static void remove(orc::JITDylib& own) {
     if (auto e = linker().session->removeJITDylib(own)) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
@@ -148,7 +150,8 @@ class ThreadCompiler {
 std::string shown_name(std::string_view label, const std::string& name) {
   constexpr std::size_t kMost = 80;
   std::string s;
-  for (char c : label.substr(0, kMost)) s += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
+  for (char c : label.substr(0, kMost))
+    s += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
   return s.empty() ? name : s + "-" + name.substr(name.rfind('_') + 1);
 }
 
@@ -162,7 +165,8 @@ void tell_perf(const void* at, std::size_t bytes, const std::string& shown) {
   std::string why;
   if (std::exchange(process, getpid()) != getpid()) file = files::open_to_write(path, why);
   char line[64];
-  std::snprintf(line, sizeof line, "%llx %zx ", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(at)), bytes);
+  std::snprintf(line, sizeof line, "%llx %zx ", static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(at)),
+                bytes);
   const std::string text = line + shown + "\n";
   if (file && files::write_all(file, text.data(), static_cast<std::int64_t>(text.size()), why)) return;
   static std::atomic<bool> said{false};
@@ -178,7 +182,8 @@ std::size_t size_of(std::string_view object, const std::string& name) {
   for (const llvm::object::ELFSymbolRef symbol : elf->symbols()) {
     llvm::Expected<llvm::StringRef> its = symbol.getName();
     if (!its) llvm::consumeError(its.takeError());
-    else if (*its == name && symbol.getELFType() == llvm::ELF::STT_FUNC) return symbol.getSize();  // the file has that name, too
+    // the file has that name, too
+    else if (*its == name && symbol.getELFType() == llvm::ELF::STT_FUNC) return symbol.getSize();
   }
   return 0;
 }
@@ -225,7 +230,8 @@ std::string compiled(const std::string& key, const std::string& name, const std:
   return {object.data(), object.size()};
 }
 
-/// In a library of its own: an object that was kept has the same name as what is made of its key now, and both may be here while one is given up.
+/// In a library of its own: an object that was kept has the same name as what is made of its key now, and both may be
+/// here while one is given up.
 CodePtr linked(const std::string& key, const std::string& name, const std::string& shown, std::string_view object) {
   const InPhase phase(Phase::Load, name);
   Linker& l = linker();
@@ -233,15 +239,19 @@ CodePtr linked(const std::string& key, const std::string& name, const std::strin
     // gdb's interface for code that is made while a program runs: what is linked from here on is told to it.
     static std::once_flag told;
     std::call_once(told, [&] {
-      auto registrar = std::make_unique<orc::EPCDebugObjectRegistrar>(*l.session, orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBAllocAction));
-      l.layer->addPlugin(std::make_unique<orc::DebugObjectManagerPlugin>(*l.session, std::move(registrar), /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true));
+      auto registrar = std::make_unique<orc::EPCDebugObjectRegistrar>(
+          *l.session, orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBAllocAction));
+      l.layer->addPlugin(std::make_unique<orc::DebugObjectManagerPlugin>(
+          *l.session, std::move(registrar), /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true));
     });
   }
   static std::atomic<std::uint64_t> serial{0};
-  orc::JITDylib& own = l.session->createBareJITDylib(name + "." + std::to_string(serial.fetch_add(1, std::memory_order_relaxed)));
+  orc::JITDylib& own =
+      l.session->createBareJITDylib(name + "." + std::to_string(serial.fetch_add(1, std::memory_order_relaxed)));
   own.addToLinkOrder(*l.dylib);
   auto symbol = [&]() -> llvm::Expected<orc::ExecutorSymbolDef> {
-    if (auto e = l.layer->add(own, llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name))) return e;
+    if (auto e = l.layer->add(own, llvm::MemoryBuffer::getMemBufferCopy({object.data(), object.size()}, name)))
+      return e;
     return l.session->lookup({&own}, name);
   }();
   if (!symbol) {
@@ -256,7 +266,8 @@ CodePtr linked(const std::string& key, const std::string& name, const std::strin
 /// What code of a key depends on besides, where the key does not come from this process.
 std::string on_this_machine(const std::string& key) {
   const Host& h = host();
-  return key + "; " + llvm::sys::getProcessTriple() + " " + h.cpu + " " + h.features + " " + std::to_string(h.vector_bits) + "-bit vectors; LLVM " LLVM_VERSION_STRING "\n";
+  return key + "; " + llvm::sys::getProcessTriple() + " " + h.cpu + " " + h.features + " " +
+         std::to_string(h.vector_bits) + "-bit vectors; LLVM " LLVM_VERSION_STRING "\n";
 }
 
 CodePtr build(const std::string& key, const EmitFn& emit, std::string_view label) {

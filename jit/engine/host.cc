@@ -40,7 +40,9 @@ Host made_of(const device::CpuInfo& cpu) {
   // Of a level nothing else about this processor is told, so that the code is that of every other one, too.
   h.cpu = cpu.level.empty() ? llvm::sys::getHostCPUName().str() : cpu.level;
   if (cpu.level.empty()) h.features = asked_features();
-  auto tell = [&](bool has, const char* name) { h.features.append(h.features.empty() ? "" : ",").append(has ? "+" : "-").append(name); };
+  auto tell = [&](bool has, const char* name) {
+    h.features.append(h.features.empty() ? "" : ",").append(has ? "+" : "-").append(name);
+  };
   for (const device::CpuFeature& f : device::cpu_features()) {
     std::istringstream names(f.llvm);
     for (std::string name; names >> name;) tell(cpu.*f.has, name.c_str());
@@ -63,7 +65,11 @@ const Host& host() {
 
 std::string host_description() {
   const Host& h = host();
-  return h.cpu + ", " + std::string(h.vector_bits == 512 ? "avx512" : device::cpu_info().avx2 ? "avx2" : "sse") + ", " + std::to_string(h.vector_bits) + "-bit vectors";
+  return h.cpu + ", " +
+         std::string(h.vector_bits == 512      ? "avx512"
+                     : device::cpu_info().avx2 ? "avx2"
+                                               : "sse") +
+         ", " + std::to_string(h.vector_bits) + "-bit vectors";
 }
 
 }  // namespace reprise::jit

@@ -27,10 +27,10 @@ void end() {
   wait_until_left();
 }
 
-// LLVM makes some of its static objects when it first needs them: they go before whatever was registered earlier. So end() is
-// registered before the first use and again after some of the later ones. What is made amid a first use goes before it all the
-// same; but exit() begins with the thread_local objects of its thread, and the one that loads the library is nearly always
-// the one that ends the process. If it is its thread alone that ends, nobody is held for long.
+// LLVM makes some of its static objects when it first needs them: they go before whatever was registered earlier. So
+// end() is registered before the first use and again after some of the later ones. What is made amid a first use goes
+// before it all the same; but exit() begins with the thread_local objects of its thread, and the one that loads the
+// library is nearly always the one that ends the process. If it is its thread alone that ends, nobody is held for long.
 constinit thread_local bool is_loader = false;  // and it ends: what its static objects' destructors ask for is served
 struct Loader {
   bool here = false;
@@ -57,7 +57,8 @@ InLlvm::InLlvm() {
   // Addresses alone: what is limited is nearly always these (ulimit -v, strict accounting).
   constexpr std::size_t kHeadroom = std::size_t{16} << 20;
   void* room = depth ? nullptr : mmap(nullptr, kHeadroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) fail(ErrorCode::OutOfMemory, "jit", {}, "no memory to make code: ", kHeadroom >> 20, " MiB are wanted for it");
+  if (room == MAP_FAILED)
+    fail(ErrorCode::OutOfMemory, "jit", {}, "no memory to make code: ", kHeadroom >> 20, " MiB are wanted for it");
   if (room) munmap(room, kHeadroom);
   if (entered.fetch_add(1, std::memory_order_relaxed) == 0) std::atexit(end);
   for (;;) {

@@ -29,7 +29,8 @@ struct KernelCounts {
   static auto timed(Make&& make) {
     const auto start = std::chrono::steady_clock::now();
     auto made = make();
-    all().build_us += std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+    all().build_us +=
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
     all().built += 1;
     counters().kernel_compiles.add();
     return made;
@@ -44,7 +45,8 @@ class KernelCache {
   using Ptr = std::shared_ptr<const T>;
   explicit KernelCache(std::size_t most) : most_(most) {}
 
-  /// `build` makes what `key` stands for, or finds it elsewhere, and counts it; what it throws passes through to everybody who waited.
+  /// `build` makes what `key` stands for, or finds it elsewhere, and counts it; what it throws passes through to
+  /// everybody who waited.
   template <class Build>
   Ptr get(const std::string& key, Build&& build) {
     std::promise<Ptr> promise;

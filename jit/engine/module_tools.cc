@@ -56,7 +56,9 @@ void dump_file(const std::string& name, std::string_view text) {
   std::error_code ignored;  // what stands in the way is said when the file is opened
   std::filesystem::create_directories(folder, ignored);
   std::string why;
-  if (files::File f = files::open_to_write(folder + "/" + name, why); f && files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), why)) return;
+  if (files::File f = files::open_to_write(folder + "/" + name, why);
+      f && files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), why))
+    return;
   static std::atomic<bool> said{false};
   if (!said.exchange(true)) log::warn("REPRISE_DUMP: cannot write '" + folder + "/" + name + "': " + why);
 }

@@ -64,8 +64,8 @@ std::int64_t pow_int(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(r);
 }
 
-// The power series, of which all terms are positive; beyond 20 the asymptotic one, whose least term is then e^-40. e^x in two factors:
-// it overflows before the product does.
+// The power series, of which all terms are positive; beyond 20 the asymptotic one, whose least term is then e^-40. e^x
+// in two factors: it overflows before the product does.
 double bessel_i0(double x) {
   x = std::fabs(x);
   double term = 1, sum = 1;
@@ -75,7 +75,8 @@ double bessel_i0(double x) {
     return sum;
   }
   if (std::isinf(x)) return x;
-  for (int k = 1; k < 60 && std::fabs(term) > 1e-17; ++k) term *= (2.0 * k - 1) * (2.0 * k - 1) / (8 * x * k), sum += term;
+  for (int k = 1; k < 60 && std::fabs(term) > 1e-17; ++k)
+    term *= (2.0 * k - 1) * (2.0 * k - 1) / (8 * x * k), sum += term;
   const double half = std::exp(x / 2);
   return half * (sum / std::sqrt(2 * std::numbers::pi * x)) * half;
 }
@@ -84,10 +85,8 @@ double bessel_i0(double x) {
 template <class T>
 T log_gamma(T x) {
   int sign;
-  if constexpr (sizeof(T) == 4)
-    return ::lgammaf_r(x, &sign);
-  else
-    return ::lgamma_r(x, &sign);
+  if constexpr (sizeof(T) == 4) return ::lgammaf_r(x, &sign);
+  else return ::lgamma_r(x, &sign);
 }
 
 template <class F>
@@ -98,25 +97,25 @@ void* address(F* f) {
 // The functions that rows of scalar_ops.def name.
 namespace called {
 struct none {};
-#define REPRISE_OF_ONE(name, function)  \
-  struct name {                         \
-    template <class T>                  \
-    static T of(T x) {                  \
+#define REPRISE_OF_ONE(name, function)    \
+  struct name {                           \
+    template <class T>                    \
+    static T of(T x) {                    \
       return static_cast<T>(function(x)); \
-    }                                   \
+    }                                     \
   };
-#define REPRISE_OF_TWO(name, floats, integers)                                     \
-  struct name {                                                                    \
-    static float of(float x, float y) { return floats(x, y); }                     \
-    static double of(double x, double y) { return floats(x, y); }                  \
+#define REPRISE_OF_TWO(name, floats, integers)                                        \
+  struct name {                                                                       \
+    static float of(float x, float y) { return floats(x, y); }                        \
+    static double of(double x, double y) { return floats(x, y); }                     \
     static std::int64_t of(std::int64_t x, std::int64_t y) { return integers(x, y); } \
   };
-#define REPRISE_OF_TWO_FLOATS(name, function)         \
-  struct name {                                       \
-    template <class T>                                \
-    static T of(T x, T y) {                           \
-      return function(x, y);                          \
-    }                                                 \
+#define REPRISE_OF_TWO_FLOATS(name, function) \
+  struct name {                               \
+    template <class T>                        \
+    static T of(T x, T y) {                   \
+      return function(x, y);                  \
+    }                                         \
   };
 REPRISE_OF_ONE(exp, std::exp)
 REPRISE_OF_ONE(exp2, std::exp2)

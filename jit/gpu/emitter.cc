@@ -80,12 +80,14 @@ void GpuEmitter::leave_if(Value* condition, bool waits) {
 }
 
 void GpuEmitter::leave_after_fault() {
-  if (gpu.guarded) leave_if(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt64Ty(), record_, llvm::Align(8)), i64(0)), false);
+  if (gpu.guarded)
+    leave_if(b.CreateICmpNE(b.CreateAlignedLoad(b.getInt64Ty(), record_, llvm::Align(8)), i64(0)), false);
 }
 
 void GpuEmitter::wait_for_earlier() {
   wait();
-  for (llvm::LoadInst* cell : read_early_) read_late_.push_back(b.CreateAlignedLoad(cell->getType(), cell->getPointerOperand(), cell->getAlign()));
+  for (llvm::LoadInst* cell : read_early_)
+    read_late_.push_back(b.CreateAlignedLoad(cell->getType(), cell->getPointerOperand(), cell->getAlign()));
   leave_after_fault();
 }
 
@@ -119,10 +121,12 @@ void GpuEmitter::gather_cells() {
     const std::int64_t count = std::min(n - first, threads);
     b.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(b.CreateICmpULT(own, i32(count)), here, false));
     std::vector<Value*> at;  // this thread's, when halved so often that one is left
-    for (std::int64_t i = 0; i < count; ++i) at.push_back(cells[static_cast<std::size_t>(first + i)][0]->getPointerOperand());
+    for (std::int64_t i = 0; i < count; ++i)
+      at.push_back(cells[static_cast<std::size_t>(first + i)][0]->getPointerOperand());
     for (int bit = 0; at.size() > 1; ++bit) {
       Value* odd = b.CreateTrunc(b.CreateLShr(own, static_cast<std::uint64_t>(bit)), b.getInt1Ty());
-      for (std::size_t i = 0; 2 * i < at.size(); ++i) at[i] = 2 * i + 1 < at.size() ? b.CreateSelect(odd, at[2 * i + 1], at[2 * i]) : at[2 * i];
+      for (std::size_t i = 0; 2 * i < at.size(); ++i)
+        at[i] = 2 * i + 1 < at.size() ? b.CreateSelect(odd, at[2 * i + 1], at[2 * i]) : at[2 * i];
       at.resize((at.size() + 1) / 2);
     }
     Value* cell = b.CreateAlignedLoad(word, at[0], llvm::Align(8), true);
@@ -133,7 +137,8 @@ void GpuEmitter::gather_cells() {
   for (std::size_t i = 0; i < cells.size(); ++i)
     for (llvm::LoadInst* load : cells[i]) {
       b.SetInsertPoint(load);
-      Value* cell = b.CreateAlignedLoad(word, b.CreateConstGEP1_32(word, gathered, static_cast<unsigned>(i)), llvm::Align(8));
+      Value* cell =
+          b.CreateAlignedLoad(word, b.CreateConstGEP1_32(word, gathered, static_cast<unsigned>(i)), llvm::Align(8));
       load->replaceAllUsesWith(load->getType()->isPointerTy() ? b.CreateIntToPtr(cell, load->getType()) : cell);
     }
   for (llvm::LoadInst* load : read_early_) load->eraseFromParent();
@@ -288,11 +293,14 @@ Value* GpuEmitter::block_reduce(Value* v, Value* identity, const Combine& combin
 
 void GpuEmitter::prefetch(Value* p, Value* bytes) {
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty(), b.getInt32Ty()}, false);
-  b.CreateCall(llvm::InlineAsm::get(type, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty()), bytes});
+  b.CreateCall(llvm::InlineAsm::get(type, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}", true),
+               {b.CreatePtrToInt(p, b.getInt64Ty()), bytes});
 }
 
 void GpuEmitter::prefetch(Value* p) {
-  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty()}, false), "prefetch.global.L2 [$0];", "l,~{memory}", true), {b.CreatePtrToInt(p, b.getInt64Ty())});
+  b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), {b.getInt64Ty()}, false),
+                                    "prefetch.global.L2 [$0];", "l,~{memory}", true),
+               {b.CreatePtrToInt(p, b.getInt64Ty())});
 }
 
 Value* GpuEmitter::is_aligned(Value* p, int bytes) {
@@ -353,7 +361,8 @@ void GpuEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, int
     Value* v = words > 1 ? llvm::PoisonValue::get(shaped(word_type, words)) : nullptr;
     for (int w = 0; w < words; ++w) {
       Value* x = nullptr;
-      if (in_pairs) x = b.CreateBitCast(b.CreateIntrinsic(pair, {}, {values[next + 1], values[next]}), word_type), next += 2;
+      if (in_pairs)
+        x = b.CreateBitCast(b.CreateIntrinsic(pair, {}, {values[next + 1], values[next]}), word_type), next += 2;
       for (int part = 0; !in_pairs && part < word / size; ++part) {
         Value* m = b.CreateBitCast(to_memory(t, values[next++]), b.getIntNTy(static_cast<unsigned>(size) * 8));
         m = b.CreateZExt(m, word_type);
@@ -367,7 +376,7 @@ void GpuEmitter::store_run(DType t, llvm::ArrayRef<Value*> values, Value* p, int
 }
 
 std::vector<Value*> GpuEmitter::choose(Value* condition, const std::function<std::vector<Value*>()>& then,
-                                        const std::function<std::vector<Value*>()>& otherwise) {
+                                       const std::function<std::vector<Value*>()>& otherwise) {
   auto block = [&](const char* name) {
     return llvm::BasicBlock::Create(cx.context, name, b.GetInsertBlock()->getParent());
   };

@@ -19,11 +19,14 @@ class GpuEmitter : public Emitter {
 
   GpuModule& gpu;
 
-  /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, of which those that are words
-  /// (gpu.words) come first, behind the number of blocks (gpu.grid_word), in pointers' places; and stands in its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`: blocks
-  /// that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for it.
+  /// Makes the kernel: one pointer for each of `buffers` (aligned to its dtype), then `params` integers, of which those
+  /// that are words (gpu.words) come first, behind the number of blocks (gpu.grid_word), in pointers' places; and
+  /// stands in its body. `threads`: of a block, at most; the launch uses exactly gpu.block, which is set. `resident`:
+  /// blocks that a processor must have registers for at once; left to itself, ptxas wants more than one and spills for
+  /// it.
   void begin(std::span<const DType> buffers, int params, device::Dim3 threads, int resident = 1);
-  /// With gpu.waits_later: here the kernel waits for what comes before it in its graph, and does nothing more after a fault. All threads come here.
+  /// With gpu.waits_later: here the kernel waits for what comes before it in its graph, and does nothing more after a
+  /// fault. All threads come here.
   void wait_for_earlier();
   /// Returns from the kernel at the insertion point.
   void end();
@@ -40,8 +43,8 @@ class GpuEmitter : public Emitter {
   Value* i32(std::int64_t v) { return b.getInt32(static_cast<std::uint32_t>(v)); }
   Value* index64(Value* v) { return b.CreateZExt(v, b.getInt64Ty()); }  ///< of an i32 that is not negative
 
-  /// Quotient and remainder of positions, both i32 or both i64: 0 <= a < 2^44, 0 < c. Those of i64 in 32 bits where they
-  /// fit; no call of the assembler's division in 64 bits, around which registers would be spilled.
+  /// Quotient and remainder of positions, both i32 or both i64: 0 <= a < 2^44, 0 < c. Those of i64 in 32 bits where
+  /// they fit; no call of the assembler's division in 64 bits, around which registers would be spilled.
   struct Division {
     Value *quotient, *remainder;
   };
@@ -83,10 +86,10 @@ class GpuEmitter : public Emitter {
   /// One element; p aligned to it.
   Value* load_one(DType t, Value* p) { return load(t, p, 0, nullptr); }
   void store_one(DType t, Value* v, Value* p) { store(t, v, p, nullptr); }
-  /// Asks for `bytes` (i32) from p on, both multiples of 16, to be brought into the second cache, which nothing waits for; from sm_90 on. It is no read: what
-  /// others write meanwhile is seen by whoever reads it later.
+  /// Asks for `bytes` (i32) from p on, both multiples of 16, to be brought into the second cache, which nothing waits
+  /// for; from sm_90 on. It is no read: what others write meanwhile is seen by whoever reads it later.
   void prefetch(Value* p, Value* bytes);
-  void prefetch(Value* p);  ///< the line of the cache around p
+  void prefetch(Value* p);                ///< the line of the cache around p
   static constexpr int kCacheLine = 128;  ///< bytes
   /// Is the address a multiple of `bytes`? (i1)
   Value* is_aligned(Value* p, int bytes);
@@ -103,16 +106,18 @@ class GpuEmitter : public Emitter {
 
  private:
   Value* special(llvm::Intrinsic::ID);
-  void wait();                         ///< for what comes before the kernel in its graph
+  void wait();  ///< for what comes before the kernel in its graph
   void leave_if(Value* condition, bool waits);
   void leave_after_fault();
-  void gather_cells();                 ///< of a kernel that waits later: once for the block, at the beginning, for all of its threads
+  /// of a kernel that waits later: once for the block, at the beginning, for all of its threads
+  void gather_cells();
   Value* shuffle(Value* v, llvm::Intrinsic::ID, Value* lane, int clamp);
   llvm::SmallVector<Value*, 8> words_of(Value* v);             // i32 parts of a value
   Value* of_words(llvm::ArrayRef<Value*> words, llvm::Type*);  // and back
   std::vector<Value*> buffers_, params_;
-  std::vector<llvm::LoadInst*> read_early_, read_late_;  ///< with gpu.waits_later: what stands for each cell's value before the kernel has waited, and after it
-  Value* record_ = nullptr;            // of faults, where the kernel is guarded
+  /// with gpu.waits_later: what stands for each cell's value before the kernel has waited, and after it
+  std::vector<llvm::LoadInst*> read_early_, read_late_;
+  Value* record_ = nullptr;  // of faults, where the kernel is guarded
 };
 
 }  // namespace reprise::jit

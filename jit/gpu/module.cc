@@ -50,8 +50,8 @@ llvm::TargetMachine& machine(int sm, bool quickly, bool exactly = false) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // mul.rn and add.rn: the assembler must not fuse them either
   // PTX 8.1 is the first that gives kernels more than 4 KiB of parameters; drivers of CUDA 12.1 read it.
-  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm) + (exactly ? "a" : ""), "+ptx81", options, llvm::Reloc::PIC_,
-                                       std::nullopt,
+  tm.reset(target->createTargetMachine(kTriple, "sm_" + std::to_string(sm) + (exactly ? "a" : ""), "+ptx81", options,
+                                       llvm::Reloc::PIC_, std::nullopt,
                                        quickly ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for sm_", sm);
   return *tm;
@@ -155,7 +155,8 @@ device::ImagePtr kept(const device::Image& image) {
 device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTarget& target, const GpuEmitFn& emit) {
   const int sm = gpu_architecture(target.arch);
   const std::string known = "sm_" + std::to_string(sm);
-  const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) + (target.indirect ? " indirect" : "") + (target.warpgroups ? " warpgroups" : "") +
+  const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) +
+                            (target.indirect ? " indirect" : "") + (target.warpgroups ? " warpgroups" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
   return cache().get(whole, [&] {
     // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With

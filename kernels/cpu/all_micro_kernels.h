@@ -18,11 +18,11 @@ struct Kinds {
   }
 };
 /// Every kind of micro-kernel. Code is made of them, and recipes are read, by this list.
-using MicroKernels = Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose,
-                           micro::PackWindows, micro::SumWindows, micro::RowTiles, micro::Turn, micro::DealRows, micro::SumChannel, micro::SumLanes,
-                           micro::Strip, micro::Softmax, micro::Scale,
-                           micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile, micro::ScaleSums,
-                           micro::UnpackDot, micro::Unpack, micro::UnpackBytes, micro::PackBytes, micro::QuantizeRows, micro::MultiplyBytes,
-                           micro::LowTile, micro::Interleave, micro::Fragment>;
+using MicroKernels =
+    Kinds<micro::Gemm, micro::GemvDot, micro::GemvSum, micro::Convert, micro::Transpose, micro::PackWindows,
+          micro::SumWindows, micro::RowTiles, micro::Turn, micro::DealRows, micro::SumChannel, micro::SumLanes,
+          micro::Strip, micro::Softmax, micro::Scale, micro::IntDot, micro::HalfDot, micro::BlockDot, micro::IntTile,
+          micro::ScaleSums, micro::UnpackDot, micro::Unpack, micro::UnpackBytes, micro::PackBytes, micro::QuantizeRows,
+          micro::MultiplyBytes, micro::LowTile, micro::Interleave, micro::Fragment>;
 
 }  // namespace reprise::kernels

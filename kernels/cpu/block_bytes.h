@@ -18,7 +18,8 @@ struct BlockProduct {
   std::int64_t y_row;
 };
 
-/// The code of products whose rows of x are rounded to bytes, with a scale for each part of them that has one in the weights.
+/// The code of products whose rows of x are rounded to bytes, with a scale for each part of them that has one in the
+/// weights.
 struct ByteKernels {
   int bits = 0;
   micro::UnpackBytesFn unpack = nullptr;

@@ -4,10 +4,11 @@
 
 namespace reprise::kernels::micro {
 
-// Micro-kernels of weights in blocks (kernels/launch/block_format.h), unpacked in registers. An element is as Float32 exactly what unpack_blocks makes of it.
+// Micro-kernels of weights in blocks (kernels/launch/block_format.h), unpacked in registers. An element is as Float32
+// exactly what unpack_blocks makes of it.
 
-/// y[m, n] = sum over k of x[m, k] * w[n, k] in Float32, as GemvDot: w's rows stand w_row bytes apart, k is a number of whole blocks. `rows` (1 or 4) is m; each
-/// element is summed in one order, whatever rows there are beside it.
+/// y[m, n] = sum over k of x[m, k] * w[n, k] in Float32, as GemvDot: w's rows stand w_row bytes apart, k is a number of
+/// whole blocks. `rows` (1 or 4) is m; each element is summed in one order, whatever rows there are beside it.
 struct UnpackDot {
   static constexpr std::string_view kKind = "unpack_dot";
   using Fn = GemvDotFn;
@@ -18,7 +19,8 @@ struct UnpackDot {
 };
 
 /// to[r, k]: the elements of n blocks in each of `rows` rows, w_row bytes and to_row elements apart.
-using UnpackFn = void (*)(const void* blocks, std::int64_t w_row, float* to, std::int64_t to_row, std::int64_t rows, std::int64_t n);
+using UnpackFn = void (*)(const void* blocks, std::int64_t w_row, float* to, std::int64_t to_row, std::int64_t rows,
+                          std::int64_t n);
 struct Unpack {
   static constexpr std::string_view kKind = "unpack";
   using Fn = UnpackFn;
@@ -27,9 +29,10 @@ struct Unpack {
   REPRISE_DESCRIBE(bits, format)
 };
 
-/// The same as integers without signs, to[r, k] (unsigned_range), and of each part of a row (part_of) what makes floats of them, scale_row elements apart: an element is
-/// to * scale - less, rounded twice.
-using UnpackBytesFn = void (*)(const void* blocks, std::int64_t w_row, std::uint8_t* to, std::int64_t to_row, float* scale, float* less, std::int64_t scale_row, std::int64_t rows, std::int64_t n);
+/// The same as integers without signs, to[r, k] (unsigned_range), and of each part of a row (part_of) what makes floats
+/// of them, scale_row elements apart: an element is to * scale - less, rounded twice.
+using UnpackBytesFn = void (*)(const void* blocks, std::int64_t w_row, std::uint8_t* to, std::int64_t to_row,
+                               float* scale, float* less, std::int64_t scale_row, std::int64_t rows, std::int64_t n);
 struct UnpackBytes {
   static constexpr std::string_view kKind = "unpack_bytes";
   using Fn = UnpackBytesFn;
@@ -38,9 +41,10 @@ struct UnpackBytes {
   REPRISE_DESCRIBE(bits, format)
 };
 
-/// The same of as many rows as a vector has lanes, and turned: what MultiplyBytes reads, its rows byte_columns(bits) apart. `halves` is room for n words a row. Of formats that
-/// are plain (is_plain).
-using PackBytesFn = void (*)(const void* blocks, std::int64_t w_row, void* to, float* scale, float* less, std::uint32_t* halves, std::int64_t n);
+/// The same of as many rows as a vector has lanes, and turned: what MultiplyBytes reads, its rows byte_columns(bits)
+/// apart. `halves` is room for n words a row. Of formats that are plain (is_plain).
+using PackBytesFn = void (*)(const void* blocks, std::int64_t w_row, void* to, float* scale, float* less,
+                             std::uint32_t* halves, std::int64_t n);
 struct PackBytes {
   static constexpr std::string_view kKind = "pack_bytes";
   using Fn = PackBytesFn;
@@ -49,8 +53,9 @@ struct PackBytes {
   REPRISE_DESCRIBE(bits, format)
 };
 
-/// x[r, k], Float32, as q[r, k] * scale[r, k / part], q between -127 and 127: of each part the largest element is what it is. What is smaller than 2^-100 everywhere in a part is 0
-/// there; a NaN makes its part's scale one. less[r, k / part]: the part's sum as it was rounded, with the other sign. `parts`: of a row.
+/// x[r, k], Float32, as q[r, k] * scale[r, k / part], q between -127 and 127: of each part the largest element is what
+/// it is. What is smaller than 2^-100 everywhere in a part is 0 there; a NaN makes its part's scale one. less[r, k /
+/// part]: the part's sum as it was rounded, with the other sign. `parts`: of a row.
 struct QuantizedRows {
   const float* x;
   std::int64_t x_row;
@@ -69,8 +74,10 @@ struct QuantizeRows {
   REPRISE_DESCRIBE(bits, part)
 };
 
-/// One tile of a product of both: y[m, n] (+ y[m, n] unless first) += the sum over parts of x_scale * w_scale * (the part's sum of x * w, an integer) + x_less * w_less, part by
-/// part. `rows` is m, n the columns that are written, all of them are read. w has groups of four bytes for each of byte_columns(bits) columns, w_scale and w_less rows of as many.
+/// One tile of a product of both: y[m, n] (+ y[m, n] unless first) += the sum over parts of x_scale * w_scale * (the
+/// part's sum of x * w, an integer) + x_less * w_less, part by part. `rows` is m, n the columns that are written, all
+/// of them are read. w has groups of four bytes for each of byte_columns(bits) columns, w_scale and w_less rows of as
+/// many.
 struct ByteTile {
   const std::int8_t* x;
   std::int64_t x_row;

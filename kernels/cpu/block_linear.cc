@@ -12,12 +12,16 @@ namespace reprise::kernels::host {
 
 namespace {
 
-constexpr std::int64_t kGrainBytes = 128 << 10;   // of what is stored, below which another thread costs more than it gives
-constexpr std::int64_t kGrainFmas = 2 << 20;       // the same of products with panels
-constexpr std::int64_t kSharedBytes = 128 << 10;  // of what is stored that several groups of rows of x read: stays in the L2 cache
-constexpr std::int64_t kBlockDotRows = 8;         // up to so many rows dots are faster, though each four of them unpack for themselves
-constexpr std::int64_t kByteDotRows = 4;          // the same beside rows that are rounded to bytes, where weights are not packed at once
-constexpr std::int64_t kUnpackedAtOnce = 256;     // elements of some rows, on their way into a panel
+// of what is stored, below which another thread costs more than it gives
+constexpr std::int64_t kGrainBytes = 128 << 10;
+constexpr std::int64_t kGrainFmas = 2 << 20;  // the same of products with panels
+// of what is stored that several groups of rows of x read: stays in the L2 cache
+constexpr std::int64_t kSharedBytes = 128 << 10;
+// up to so many rows dots are faster, though each four of them unpack for themselves
+constexpr std::int64_t kBlockDotRows = 8;
+// the same beside rows that are rounded to bytes, where weights are not packed at once
+constexpr std::int64_t kByteDotRows = 4;
+constexpr std::int64_t kUnpackedAtOnce = 256;  // elements of some rows, on their way into a panel
 
 using K = MatmulKernels;
 constexpr unsigned kPanelSlots = kGemmSlots | 1u << K::kTranspose | 1u << K::kConvertIn;
@@ -30,12 +34,15 @@ struct Kernels {
   MatmulKernels product{};
 };
 std::vector<KernelCode> codes(int bits, BlockFormat f) {
-  std::vector<KernelCode> all{micro::UnpackDot{bits, f, 1}, micro::UnpackDot{bits, f, kGemvRows}, micro::Unpack{bits, f}};
+  std::vector<KernelCode> all{micro::UnpackDot{bits, f, 1}, micro::UnpackDot{bits, f, kGemvRows},
+                              micro::Unpack{bits, f}};
   for (KernelCode& c : matmul_specs(bits, DType::Float32, kPanelSlots)) all.push_back(std::move(c));
   return all;
 }
 Kernels kernels_of(int bits, void* const* micro) {
-  return {bits, {reinterpret_cast<micro::GemvDotFn>(micro[0]), reinterpret_cast<micro::GemvDotFn>(micro[1])}, reinterpret_cast<micro::UnpackFn>(micro[2]),
+  return {bits,
+          {reinterpret_cast<micro::GemvDotFn>(micro[0]), reinterpret_cast<micro::GemvDotFn>(micro[1])},
+          reinterpret_cast<micro::UnpackFn>(micro[2]),
           matmul_kernels(bits, kPanelSlots, micro + 3)};
 }
 
@@ -48,13 +55,16 @@ class Panels final : public PanelSource {
   std::int64_t width() const override { return panel_width(f_.bits, DType::Float32); }
   bool packs_parts() const override { return false; }  // blocks are whole
   void pack(std::int64_t, std::int64_t col, std::int64_t cols, std::int64_t, std::int64_t, char* panel) const override {
-    const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), panel_width = width(), step = kUnpackedAtOnce / p_.format.elements;
+    const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), panel_width = width(),
+                       step = kUnpackedAtOnce / p_.format.elements;
     alignas(64) float rows[16 * kUnpackedAtOnce];
     for (std::int64_t j = 0; j < cols; j += lanes)
       for (std::int64_t block = 0, all = p_.k / p_.format.elements; block < all; block += step) {
-        const std::int64_t some = std::min(lanes, cols - j), blocks = std::min(step, all - block), k = block * p_.format.elements;
+        const std::int64_t some = std::min(lanes, cols - j), blocks = std::min(step, all - block),
+                           k = block * p_.format.elements;
         f_.unpack(p_.w + (col + j) * p_.w_row + block * p_.format.bytes, p_.w_row, rows, kUnpackedAtOnce, some, blocks);
-        f_.product.transpose(rows, kUnpackedAtOnce, panel + (k * panel_width + j) * 4, panel_width, some, blocks * p_.format.elements);
+        f_.product.transpose(rows, kUnpackedAtOnce, panel + (k * panel_width + j) * 4, panel_width, some,
+                             blocks * p_.format.elements);
       }
   }
 
@@ -70,27 +80,34 @@ void some_rows(const Kernels& f, const Product& p, std::int64_t begin, std::int6
   for (std::int64_t j = begin; j < end; j += step)
     for (std::int64_t i = 0; i < p.m;) {
       const bool four = p.m - i >= kGemvRows;
-      f.dot[four](p.x + i * p.x_row * 4, p.x_row, p.w + j * p.w_row, p.w_row, p.y + (i * p.y_row + j) * 4, p.y_row, std::min(step, end - j), p.k);
+      f.dot[four](p.x + i * p.x_row * 4, p.x_row, p.w + j * p.w_row, p.w_row, p.y + (i * p.y_row + j) * 4, p.y_row,
+                  std::min(step, end - j), p.k);
       i += four ? kGemvRows : 1;
     }
 }
 
-/// Many rows of x. Threads share out the columns, each with panels of its own, or where these are few everything that the blocked product can share.
+/// Many rows of x. Threads share out the columns, each with panels of its own, or where these are few everything that
+/// the blocked product can share.
 void by_panels(const NativeArgs& args, const Kernels& f, const Product& p) {
   auto run = [&](const Product& some) {
     const Panels panels(f, some);
     const DType f32 = DType::Float32;
-    kernels::multiply(f.product, PackedProduct{{f32, f32, some.m, some.n, some.k, some.x, some.x_row, 1, nullptr, 0, 0, some.y, some.y_row}, panels});
+    kernels::multiply(f.product, PackedProduct{{f32, f32, some.m, some.n, some.k, some.x, some.x_row, 1, nullptr, 0, 0,
+                                                some.y, some.y_row},
+                                               panels});
   };
-  const std::int64_t width = panel_width(f.bits, DType::Float32), panels = (p.n + width - 1) / width, threads = device::num_threads();
+  const std::int64_t width = panel_width(f.bits, DType::Float32), panels = (p.n + width - 1) / width,
+                     threads = device::num_threads();
   if (threads == 1 || panels < 2 * threads) return run(p);
-  parallel(panels, std::max<std::int64_t>(1, kGrainFmas / (p.m * p.k * width)), [&](std::int64_t begin, std::int64_t end) {
-    reporting(args, [&] {
-      Product some = p;
-      some.w += begin * width * p.w_row, some.y += begin * width * 4, some.n = std::min(p.n, end * width) - begin * width;
-      run(some);
-    });
-  });
+  parallel(panels, std::max<std::int64_t>(1, kGrainFmas / (p.m * p.k * width)),
+           [&](std::int64_t begin, std::int64_t end) {
+             reporting(args, [&] {
+               Product some = p;
+               some.w += begin * width * p.w_row, some.y += begin * width * 4,
+                   some.n = std::min(p.n, end * width) - begin * width;
+               run(some);
+             });
+           });
 }
 
 void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
@@ -100,7 +117,8 @@ void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
   }
   if (p.m <= kBlockDotRows) {
     const std::int64_t line = p.k / p.format.elements * p.format.bytes;
-    return parallel(p.n, std::max<std::int64_t>(16, kGrainBytes / (line * ((p.m + kGemvRows - 1) / kGemvRows))), [&](std::int64_t begin, std::int64_t end) { some_rows(f, p, begin, end); });
+    return parallel(p.n, std::max<std::int64_t>(16, kGrainBytes / (line * ((p.m + kGemvRows - 1) / kGemvRows))),
+                    [&](std::int64_t begin, std::int64_t end) { some_rows(f, p, begin, end); });
   }
   by_panels(args, f, p);
 }
@@ -114,7 +132,8 @@ bool rounds([[maybe_unused]] std::string_view activations) {
 #endif
 }
 
-/// The format that the launch names. Its own last arguments: the vectors' width, and where the code of rounded rows stands (0: it does not).
+/// The format that the launch names. Its own last arguments: the vectors' width, and where the code of rounded rows
+/// stands (0: it does not).
 void run(const NativeArgs& args) {
   reporting(args, [&] {
     const TensorView &x = args.tensor(0), &w = args.tensor(1), &y = args.result();
@@ -128,8 +147,18 @@ void run(const NativeArgs& args) {
     auto row = [](const TensorView& t, const Scratch& own) { return own.get() ? t.sizes[1] : t.strides[0]; };
     const int bits = static_cast<int>(args.integer(4, 0));
     const std::int64_t bytes = args.integer(4, 1);
-    const Product p{format, m, n, k, own_x.get() ? own_x.get() : x.data, row(x, own_x), own_w.get() ? own_w.get() : w.data, row(w, own_w), own_y.get() ? own_y.get() : y.data, row(y, own_y)};
-    if (bytes && m > (is_plain(format.format) ? 0 : kByteDotRows) && k > 0) multiply_bytes(args, byte_kernels(bits, format.format, args.micro + bytes), p);
+    const Product p{format,
+                    m,
+                    n,
+                    k,
+                    own_x.get() ? own_x.get() : x.data,
+                    row(x, own_x),
+                    own_w.get() ? own_w.get() : w.data,
+                    row(w, own_w),
+                    own_y.get() ? own_y.get() : y.data,
+                    row(y, own_y)};
+    if (bytes && m > (is_plain(format.format) ? 0 : kByteDotRows) && k > 0)
+      multiply_bytes(args, byte_kernels(bits, format.format, args.micro + bytes), p);
     else multiply(args, kernels_of(bits, args.micro), p);
     if (own_y.get()) scatter(own_y.get(), y);
   });
@@ -161,11 +190,14 @@ void block_linear_reference(const NativeArgs& args) {
     const std::int64_t m = x.sizes[0], k = x.sizes[1], n = w.sizes[0], bytes = w.sizes[1];
     Scratch row(bytes), floats(k * 4);
     for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = 0; i < bytes; ++i) row.as<std::uint8_t>()[i] = w.as<const std::uint8_t>()[j * w.strides[0] + i * w.strides[1]];
+      for (std::int64_t i = 0; i < bytes; ++i)
+        row.as<std::uint8_t>()[i] = w.as<const std::uint8_t>()[j * w.strides[0] + i * w.strides[1]];
       unpack_blocks(format.format, row.as<std::uint8_t>(), k / format.elements, floats.as<float>());
       for (std::int64_t i = 0; i < m; ++i) {
         double sum = 0;
-        for (std::int64_t c = 0; c < k; ++c) sum += static_cast<double>(x.as<const float>()[i * x.strides[0] + c * x.strides[1]]) * static_cast<double>(floats.as<float>()[c]);
+        for (std::int64_t c = 0; c < k; ++c)
+          sum += static_cast<double>(x.as<const float>()[i * x.strides[0] + c * x.strides[1]]) *
+                 static_cast<double>(floats.as<float>()[c]);
         y.as<float>()[i * y.strides[0] + j * y.strides[1]] = static_cast<float>(sum);
       }
     }

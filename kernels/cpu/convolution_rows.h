@@ -5,7 +5,8 @@
 #include "kernels/cpu/micro_kernels.h"
 #include "kernels/launch/launch.h"
 
-/// Convolutions whose results are a product's rows and whose weights are its panels: Note [Convolutions by rows] in convolution_rows.cc.
+/// Convolutions whose results are a product's rows and whose weights are its panels: Note [Convolutions by rows] in
+/// convolution_rows.cc.
 namespace reprise::kernels {
 
 /// How a weight [o, c, places...] stands in panels.
@@ -22,12 +23,15 @@ T row_panel_elements(const T& results, const T& k, DType t, int vectors) {
 /// Operands: a weight of Float32 or Float64, any strides; its panels. `vectors` and `by_places` follow the weight.
 void prepack_windows_kernel(const NativeArgs&);
 
-/// What a convolution would have of such panels that are made before; nullopt: it is computed in another way. Arguments and metas are those of the operator convolution.
-std::optional<RowPanels> row_panels_wanted(const TensorMeta& image, const TensorMeta& weight, const TensorMeta& result, const Int& groups, bool transposed);
+/// What a convolution would have of such panels that are made before; nullopt: it is computed in another way. Arguments
+/// and metas are those of the operator convolution.
+std::optional<RowPanels> row_panels_wanted(const TensorMeta& image, const TensorMeta& weight, const TensorMeta& result,
+                                           const Int& groups, bool transposed);
 
-/// A launch of a node of the form Windows whose results are computed as rows, as convolution_launch has it; nullopt: they are not.
-/// Of a convolution with panels (operators/packed_windows.h) they are always.
-std::optional<NativeLaunch> rows_launch(const graph::Graph&, const graph::Node&, const std::vector<Operand>& tensors_then_results);
+/// A launch of a node of the form Windows whose results are computed as rows, as convolution_launch has it; nullopt:
+/// they are not. Of a convolution with panels (operators/packed_windows.h) they are always.
+std::optional<NativeLaunch> rows_launch(const graph::Graph&, const graph::Node&,
+                                        const std::vector<Operand>& tensors_then_results);
 bool is_rows_convolution(const NativeLaunch&);
 
 }  // namespace reprise::kernels

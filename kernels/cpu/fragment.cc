@@ -17,8 +17,9 @@ namespace reprise::kernels {
 
 namespace {
 
-/// What the integers behind kInts begin with. Then come, for each access, its operand (below 0: product -1 - that) and the slots of its strides; for each product
-/// the operand that it may stand in, or -1; slots and values of whole parameters; slots of floats, which are the launch's numbers.
+/// What the integers behind kInts begin with. Then come, for each access, its operand (below 0: product -1 - that) and
+/// the slots of its strides; for each product the operand that it may stand in, or -1; slots and values of whole
+/// parameters; slots of floats, which are the launch's numbers.
 enum Head : std::size_t { kProducts, kItem, kAccesses, kParams, kWholes, kFloats, kCost, kHead };
 constexpr std::size_t kOfAccess = 3;
 
@@ -55,7 +56,8 @@ class Joined {
   bool fits() {
     const Operand& first = made(0);
     for (std::uint32_t i = 0; i < p_.n_results; ++i)
-      if (made(i).dtype != first.dtype || !same_layout(made(i).layout, contiguous_layout(first.layout.sizes))) return false;
+      if (made(i).dtype != first.dtype || !same_layout(made(i).layout, contiguous_layout(first.layout.sizes)))
+        return false;
     return p_.n_results <= Fragment::kMostProducts && pointwise() && see_rows(first.layout.sizes) && make_kernel();
   }
 
@@ -66,10 +68,12 @@ class Joined {
       if (a.product < 0) (a.store ? stores : reads).push_back(operand(a));
     std::vector<std::int64_t> targets(p_.n_results, -1);
     const std::size_t first_read = p_.first_result, first_store = first_read + reads.size();
-    for (std::uint32_t i = 0; i < p_.n_results; ++i) targets[i] = target(made(i), stores, reads, targets, static_cast<std::int64_t>(first_store));
+    for (std::uint32_t i = 0; i < p_.n_results; ++i)
+      targets[i] = target(made(i), stores, reads, targets, static_cast<std::int64_t>(first_store));
     const ParamSlots slots = param_slots(kernel_);
     std::vector<Int> ints(kHead);
-    ints[kProducts] = static_cast<std::int64_t>(p_.n_results), ints[kItem] = item_size(made(0).dtype), ints[kAccesses] = static_cast<std::int64_t>(of_.size()), ints[kParams] = slots.count, ints[kCost] = cost_of(k_);
+    ints[kProducts] = static_cast<std::int64_t>(p_.n_results), ints[kItem] = item_size(made(0).dtype),
+    ints[kAccesses] = static_cast<std::int64_t>(of_.size()), ints[kParams] = slots.count, ints[kCost] = cost_of(k_);
     std::int64_t read = static_cast<std::int64_t>(first_read), store = static_cast<std::int64_t>(first_store);
     for (std::size_t a = 0; a < of_.size(); ++a) {
       ints.push_back(of_[a].product >= 0 ? Int(-1 - of_[a].product) : Int(of_[a].store ? store++ : read++));
@@ -83,7 +87,8 @@ class Joined {
       if (n.kind != BodyNode::Kind::Param) continue;
       if (n.bits) {
         floats.push_back(slots.params[i]);
-        out.numbers.push_back(n.param.is_symbolic() ? Scalar(Float::of_bits(n.param, {})) : Scalar(std::bit_cast<double>(n.param.hint())));
+        out.numbers.push_back(n.param.is_symbolic() ? Scalar(Float::of_bits(n.param, {}))
+                                                    : Scalar(std::bit_cast<double>(n.param.hint())));
       } else {
         ints.push_back(slots.params[i]), ints.push_back(n.param), ++wholes;
       }
@@ -95,7 +100,8 @@ class Joined {
     out.operands.erase(results, results + out.n_results);
     out.operands.insert(out.operands.end(), reads.begin(), reads.end());
     out.operands.insert(out.operands.end(), stores.begin(), stores.end());
-    out.first_result = static_cast<std::uint32_t>(first_store), out.n_results = static_cast<std::uint32_t>(stores.size());
+    out.first_result = static_cast<std::uint32_t>(first_store),
+    out.n_results = static_cast<std::uint32_t>(stores.size());
     if (is_rows_convolution(out)) {
       out.ints[out.args.back().first + convolution_ints::kFragment] = static_cast<std::int64_t>(out.ints.size());
       const Ints sizes = with_channels_second(made(0).layout).sizes;
@@ -114,7 +120,7 @@ class Joined {
     std::uint32_t access;
     bool store;
     std::int64_t product;
-    Ints strides;               // by dims_
+    Ints strides;  // by dims_
   };
 
   const Operand& made(std::uint32_t i) const { return p_.operands[p_.first_result + i]; }
@@ -124,7 +130,8 @@ class Joined {
     for (const Access& a : k_.accesses)
       if (!a.gathers.empty()) return false;
     return std::none_of(k_.body.begin(), k_.body.end(), [](const BodyNode& n) {
-      return n.kind == BodyNode::Kind::Reduce || n.kind == BodyNode::Kind::Index || (n.kind == BodyNode::Kind::Store && n.b != ~0u);
+      return n.kind == BodyNode::Kind::Reduce || n.kind == BodyNode::Kind::Index ||
+             (n.kind == BodyNode::Kind::Store && n.b != ~0u);
     });
   }
 
@@ -166,11 +173,14 @@ class Joined {
       if (n.access != ~0u) {
         const bool store = n.kind == BodyNode::Kind::Store;
         const Access& a = k_.accesses[n.access];
-        auto at = std::find_if(of_.begin(), of_.end(), [&](const Of& o) { return o.access == from.access && o.store == store; });
+        auto at = std::find_if(of_.begin(), of_.end(),
+                               [&](const Of& o) { return o.access == from.access && o.store == store; });
         if (at == of_.end()) {
           Of made{from.access, store, product_of(a), strides_of(a)};
           if (made.product >= 0) {
-            if (store || !is_number(a.offset, 0) || k_.buffers[a.buffer].dtype != this->made(0).dtype || !same_layout({dims_, made.strides, 0}, contiguous_layout(dims_))) return false;
+            if (store || !is_number(a.offset, 0) || k_.buffers[a.buffer].dtype != this->made(0).dtype ||
+                !same_layout({dims_, made.strides, 0}, contiguous_layout(dims_)))
+              return false;
             read[static_cast<std::size_t>(made.product)] = true;
           }
           Access access;
@@ -186,7 +196,9 @@ class Joined {
       kernel_.body.push_back(std::move(n));
     }
     const bool all = std::all_of(read.begin(), read.end(), [](bool r) { return r; });
-    return all && of_.size() <= Fragment::kMostAccesses && static_cast<std::uint32_t>(param_slots(kernel_).count) <= Fragment::kMostParams && vector_dim(kernel_) == 1 && tiling(kernel_).dim < 0;
+    return all && of_.size() <= Fragment::kMostAccesses &&
+           static_cast<std::uint32_t>(param_slots(kernel_).count) <= Fragment::kMostParams &&
+           vector_dim(kernel_) == 1 && tiling(kernel_).dim < 0;
   }
   std::int64_t product_of(const Access& a) const {
     for (std::uint32_t i = 0; i < p_.n_results; ++i)
@@ -200,12 +212,14 @@ class Joined {
   }
 
   /// The result that a product may be made in: of its dtype, where nobody else looks.
-  static std::int64_t target(const Operand& made, const std::vector<Operand>& stores, const std::vector<Operand>& reads, const std::vector<std::int64_t>& taken, std::int64_t first) {
+  static std::int64_t target(const Operand& made, const std::vector<Operand>& stores, const std::vector<Operand>& reads,
+                             const std::vector<std::int64_t>& taken, std::int64_t first) {
     for (std::size_t s = 0; s < stores.size(); ++s) {
       const Operand& to = stores[s];
       const std::int64_t at = first + static_cast<std::int64_t>(s);
       auto same = [&](const Operand& o) { return o.buffer == to.buffer; };
-      if (to.dtype == made.dtype && is_number(to.layout.strides.back(), 1) && std::none_of(reads.begin(), reads.end(), same) && std::count_if(stores.begin(), stores.end(), same) == 1 &&
+      if (to.dtype == made.dtype && is_number(to.layout.strides.back(), 1) &&
+          std::none_of(reads.begin(), reads.end(), same) && std::count_if(stores.begin(), stores.end(), same) == 1 &&
           std::find(taken.begin(), taken.end(), at) == taken.end())
         return at;
     }
@@ -226,7 +240,8 @@ class Joined {
 bool join_fragment(Launch& product, const Launch& loop) {
   auto& p = std::get<NativeLaunch>(product.what);
   NativeLaunch before = p;
-  if (is_rows_convolution(p)) before.operands.back().layout = with_channels_last(before.operands.back().layout);  // its rows are places
+  // its rows are places
+  if (is_rows_convolution(p)) before.operands.back().layout = with_channels_last(before.operands.back().layout);
   Joined joined(before, std::get<LoopLaunch>(loop.what));
   if (!joined.fits()) return false;
   joined.into(p);
@@ -240,7 +255,8 @@ bool join_fragment(Launch& product, const Launch& loop) {
 Fragment::Fragment(const NativeArgs& args, std::size_t ints, std::size_t code) {
   const std::int64_t* at = args.ints + ints;
   fn_ = reinterpret_cast<micro::FragmentFn>(args.micro[code]);
-  products_ = at[kProducts], item_ = at[kItem], accesses_ = static_cast<std::uint32_t>(at[kAccesses]), params_ = static_cast<std::uint32_t>(at[kParams]), cost_ = at[kCost];
+  products_ = at[kProducts], item_ = at[kItem], accesses_ = static_cast<std::uint32_t>(at[kAccesses]),
+  params_ = static_cast<std::uint32_t>(at[kParams]), cost_ = at[kCost];
   const std::int64_t wholes = at[kWholes], floats = at[kFloats];
   tensors_ = args.tensors;
   at += kHead;
@@ -273,7 +289,8 @@ Block Fragment::place(std::int64_t i, std::int64_t matrices, std::int64_t rows, 
   return step = v.strides[0], Block{v.data, v.strides[1]};
 }
 
-void Fragment::run(std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols, const Block* blocks) const {
+void Fragment::run(std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols,
+                   const Block* blocks) const {
   void* pointers[kMostAccesses];
   std::int64_t params[kMostParams];
   std::memcpy(params, param_, params_ * sizeof(std::int64_t));
@@ -304,13 +321,17 @@ void Fragment::run(std::int64_t row, std::int64_t rows, std::int64_t col, std::i
 
 void Fragment::run_all(std::int64_t first_row, std::int64_t rows, std::int64_t cols, const Block* blocks) const {
   // Few rows are shared out by columns.
-  const std::int64_t strip = std::max<std::int64_t>(256, (cols + 63) / 64), strips = rows >= 4 * device::num_threads() ? 1 : (cols + strip - 1) / strip;
-  const std::int64_t width = strips == 1 ? cols : strip, grain = std::max<std::int64_t>(1, kGrainWork / std::max<std::int64_t>(1, width * cost_));
+  const std::int64_t strip = std::max<std::int64_t>(256, (cols + 63) / 64),
+                     strips = rows >= 4 * device::num_threads() ? 1 : (cols + strip - 1) / strip;
+  const std::int64_t width = strips == 1 ? cols : strip,
+                     grain = std::max<std::int64_t>(1, kGrainWork / std::max<std::int64_t>(1, width * cost_));
   parallel(rows * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
-      const std::int64_t row = begin / strips, at = begin % strips, some = strips == 1 ? end - begin : 1, col = at * width;
+      const std::int64_t row = begin / strips, at = begin % strips, some = strips == 1 ? end - begin : 1,
+                         col = at * width;
       Block part[kMostProducts];
-      for (std::int64_t i = 0; i < products_; ++i) part[i] = {blocks[i].data + (row * blocks[i].row + col) * item_, blocks[i].row};
+      for (std::int64_t i = 0; i < products_; ++i)
+        part[i] = {blocks[i].data + (row * blocks[i].row + col) * item_, blocks[i].row};
       run(first_row + row, some, col, std::min(width, cols - col), part);
       begin += some;
     }

@@ -9,13 +9,16 @@
 namespace reprise::kernels {
 
 /// Note [Fragments]
-/// What is computed of a product's elements, each by itself (bias, activation, gating, scale, residual, cast), runs in the product's launch: over each
-/// block of the result while it is in the caches, so that the product itself is nowhere in memory but in such blocks. Its code is a loop kernel like any other,
-/// a fragment: over rows and columns of a block, with an access of strides alone for each of its operands and for each product that it reads (several, of one A:
-/// gates). What stands around a block (rows of several dimensions, offsets) the driver knows: it gives addresses, extents and strides.
+/// What is computed of a product's elements, each by itself (bias, activation, gating, scale, residual, cast), runs in
+/// the product's launch: over each block of the result while it is in the caches, so that the product itself is nowhere
+/// in memory but in such blocks. Its code is a loop kernel like any other, a fragment: over rows and columns of a
+/// block, with an access of strides alone for each of its operands and for each product that it reads (several, of one
+/// A: gates). What stands around a block (rows of several dimensions, offsets) the driver knows: it gives addresses,
+/// extents and strides.
 ///
-/// Values are what they would be in launches apart: a product is rounded to its dtype, then read. Where a result has the product's dtype and its rows a
-/// single stride, and nothing else reads its memory, blocks are made there, and changed in place; else in memory of the thread's own.
+/// Values are what they would be in launches apart: a product is rounded to its dtype, then read. Where a result has
+/// the product's dtype and its rows a single stride, and nothing else reads its memory, blocks are made there, and
+/// changed in place; else in memory of the thread's own.
 ///
 /// kernels/plan/fragments.cc decides which loops become fragments.
 
@@ -45,12 +48,14 @@ class Fragment {
  public:
   static constexpr std::uint32_t kMostProducts = 8, kMostAccesses = 24, kMostParams = 96;
 
-  /// Where in a launch's integers what it is stands: how many products it reads (0: there is none), then what `join` has written.
+  /// Where in a launch's integers what it is stands: how many products it reads (0: there is none), then what `join`
+  /// has written.
   static constexpr std::size_t kInts = 4;
   /// Of a launch that has one: what it is stands among the integers from `ints` on, its code is micro-kernel `code`.
   Fragment(const NativeArgs&, std::size_t ints, std::size_t code);
   /// Of a product of matrices.
-  explicit Fragment(const NativeArgs& args) : Fragment(args, kInts, static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(args.ints[1])))) {}
+  explicit Fragment(const NativeArgs& args)
+      : Fragment(args, kInts, static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(args.ints[1])))) {}
 
   std::int64_t products() const { return products_; }
   /// Where product i may be made as a whole; `data` null: in memory of one's own.
@@ -67,7 +72,7 @@ class Fragment {
  private:
   struct Access {
     char* data;
-    const std::int64_t* strides;       ///< by dims of rows, then of columns
+    const std::int64_t* strides;           ///< by dims of rows, then of columns
     std::int64_t item, product, row_slot;  ///< product: below 0 where it is none
   };
   micro::FragmentFn fn_;
@@ -81,11 +86,13 @@ class Fragment {
   std::int64_t param_[kMostParams];
 };
 
-/// May a launch take a fragment: a product of matrices, or a convolution by rows, without one, to which nothing is added (matmul.cc)?
+/// May a launch take a fragment: a product of matrices, or a convolution by rows, without one, to which nothing is
+/// added (matmul.cc)?
 bool takes_fragment(const Launch&);
-/// A loop that reads what `product` makes, all of it and nobody else does, becomes its fragment: the launch has the operands of both, but for the
-/// products. False, and nothing is done, where the loop reduces, gathers, asks for indices or for part of a product, or writes where a condition holds.
-/// Whether the order of launches allows it is the caller's question.
+/// A loop that reads what `product` makes, all of it and nobody else does, becomes its fragment: the launch has the
+/// operands of both, but for the products. False, and nothing is done, where the loop reduces, gathers, asks for
+/// indices or for part of a product, or writes where a condition holds. Whether the order of launches allows it is the
+/// caller's question.
 bool join_fragment(Launch& product, const Launch& loop);
 
 }  // namespace reprise::kernels

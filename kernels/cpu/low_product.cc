@@ -25,8 +25,8 @@ constexpr std::int64_t kMostRows = 384;         // of A that meet a panel: their
 using Word = std::uint16_t;
 Word half_of(float x) { return static_cast<Word>(std::bit_cast<std::uint32_t>(x) >> 16); }  // of one that is exact
 
-/// Panels of B, some at a time, meet blocks of A's rows; a panel is taken in parts of k that stay in the L1 cache, between which sums are kept in Float32:
-/// they are the same for any parts.
+/// Panels of B, some at a time, meet blocks of A's rows; a panel is taken in parts of k that stay in the L1 cache,
+/// between which sums are kept in Float32: they are the same for any parts.
 class LowProduct {
  public:
   LowProduct(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment, std::int64_t first_row)
@@ -38,7 +38,9 @@ class LowProduct {
     k_room_ = round_up(p.k, step);
     depth_ = std::max<std::int64_t>(128, cpu.l1d_bytes * 2 / 3 / (panels_.width() * 2) / step * step);
     in_place_ = p.a_dtype == p.dtype && p.a_col == 1 && p.k % step == 0;
-    const std::int64_t most = std::clamp<std::int64_t>(cpu.l2_bytes / 2 / (k_room_ * 2) / kTileRows * kTileRows, kTileRows, kMostRows), blocks = (p.m + most - 1) / most;
+    const std::int64_t most = std::clamp<std::int64_t>(cpu.l2_bytes / 2 / (k_room_ * 2) / kTileRows * kTileRows,
+                                                       kTileRows, kMostRows),
+                       blocks = (p.m + most - 1) / most;
     block_rows_ = round_up((p.m + blocks - 1) / blocks, kTileRows);
   }
 
@@ -60,7 +62,9 @@ class LowProduct {
           const std::int64_t col = column_of(i);
           PairPanels(f_, product_of(i)).pack(col, std::min(width, p_.n - col), to);
         },
-        [&](std::int64_t row_block, std::int64_t first, const char* packed, std::int64_t begin, std::int64_t end) { block(row_block * block_rows_, first, packed, begin, end); });
+        [&](std::int64_t row_block, std::int64_t first, const char* packed, std::int64_t begin, std::int64_t end) {
+          block(row_block * block_rows_, first, packed, begin, end);
+        });
   }
 
  private:
@@ -77,7 +81,8 @@ class LowProduct {
     const char* from = p_.a + row * p_.a_row * size;
     auto each = [&]<class T>(const T* x, auto&& half) {
       if (p_.a_col == 1 && std::is_same_v<T, Word>) {
-        for (std::int64_t i = 0; i < rows; ++i) std::memcpy(to + i * to_row, x + i * p_.a_row, static_cast<std::size_t>(p_.k * 2));
+        for (std::int64_t i = 0; i < rows; ++i)
+          std::memcpy(to + i * to_row, x + i * p_.a_row, static_cast<std::size_t>(p_.k * 2));
       } else {
         for (std::int64_t i = 0; i < rows; ++i)
           for (std::int64_t l = 0; l < p_.k; ++l) to[i * to_row + l] = half(x[i * p_.a_row + l * p_.a_col]);
@@ -85,11 +90,14 @@ class LowProduct {
     };
     if (p_.a_dtype == p_.dtype) each(reinterpret_cast<const Word*>(from), [](Word x) { return x; });
     else each(reinterpret_cast<const float*>(from), half_of);
-    for (std::int64_t i = 0; i < rows; ++i) std::memset(to + i * to_row + p_.k, 0, static_cast<std::size_t>((k_room_ - p_.k) * 2));
+    for (std::int64_t i = 0; i < rows; ++i)
+      std::memset(to + i * to_row + p_.k, 0, static_cast<std::size_t>((k_room_ - p_.k) * 2));
   }
 
-  /// A block of rows times panels [first + panel, first + panel_end); those from `first` on stand at `packed`, where they were packed.
-  void block(std::int64_t row, std::int64_t first, const char* packed, std::int64_t panel, std::int64_t panel_end) const {
+  /// A block of rows times panels [first + panel, first + panel_end); those from `first` on stand at `packed`, where
+  /// they were packed.
+  void block(std::int64_t row, std::int64_t first, const char* packed, std::int64_t panel,
+             std::int64_t panel_end) const {
     if (panel == panel_end) return;
     const std::int64_t rows = std::min(block_rows_, p_.m - row), width = panels_.width();
     // The rows that stand where they are, and those that are copied: all, or what no whole tile is left of.
@@ -98,10 +106,12 @@ class LowProduct {
     const Scratch sums(round_up(rows, kLowRows) * width * 4), own(copied * row_bytes);
     if (copied) {
       take_rows(row + here, rows - here, own.as<Word>(), row_bytes / 2);
-      for (std::int64_t i = rows - here; i < copied; ++i) std::memset(own.get() + i * row_bytes, 0, static_cast<std::size_t>(row_bytes));
+      for (std::int64_t i = rows - here; i < copied; ++i)
+        std::memset(own.get() + i * row_bytes, 0, static_cast<std::size_t>(row_bytes));
     }
     std::optional<EndedPanels> ended;
-    const std::int64_t columns = fragment_ ? EndedPanels::columns_at_once(all_, rows, width, device::cpu_info().l2_bytes) : 0;
+    const std::int64_t columns =
+        fragment_ ? EndedPanels::columns_at_once(all_, rows, width, device::cpu_info().l2_bytes) : 0;
     const Scratch own_c(fragment_ ? EndedPanels::bytes_of(all_, rows, columns) : 0);
     if (fragment_) ended.emplace(*fragment_, all_, first_row_, row, rows, own_c.get(), columns, columns);
     for (std::int64_t j = panel; j < panel_end; ++j) {
@@ -133,7 +143,8 @@ class LowProduct {
 }  // namespace
 
 PairPanels::PairPanels(const MatmulKernels& f, const ProductCall& p)
-    : f_(f), p_(p), width_(low_columns(f.low, f.bits)), rows_(round_up((p.k + 1) / 2, micro_lanes(f.bits, DType::Float32))) {}
+    : f_(f), p_(p), width_(low_columns(f.low, f.bits)),
+      rows_(round_up((p.k + 1) / 2, micro_lanes(f.bits, DType::Float32))) {}
 
 void PairPanels::pack(std::int64_t col, std::int64_t cols, char* panel) const {
   const std::int64_t lanes = micro_lanes(f_.bits, DType::Float32), k = p_.k, row = p_.b_row, column = p_.b_col;
@@ -156,13 +167,15 @@ void PairPanels::pack(std::int64_t col, std::int64_t cols, char* panel) const {
       }
       from = loose.get(), pairs = rows_;
     }
-    for (std::int64_t j = 0; j < cols; j += lanes) f_.turn(from + j * pairs * 4, pairs, panel + j * 4, width_, std::min(lanes, cols - j), (k + 1) / 2);
+    for (std::int64_t j = 0; j < cols; j += lanes)
+      f_.turn(from + j * pairs * 4, pairs, panel + j * 4, width_, std::min(lanes, cols - j), (k + 1) / 2);
   }
   const std::int64_t filled = (k + 1) / 2;
   std::memset(panel + filled * width_ * 4, 0, static_cast<std::size_t>((rows_ - filled) * width_ * 4));
 }
 
-void multiply_low(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment, std::int64_t first_row) {
+void multiply_low(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment* fragment,
+                  std::int64_t first_row) {
   LowProduct(f, all, fragment, first_row).run();
 }
 

@@ -22,10 +22,8 @@ bool collapse(const TensorView& v, int n, std::int64_t& size, std::int64_t& stri
   size = 1, stride = 0;
   for (int d = n - 1; d >= 0; --d) {
     if (v.sizes[d] == 1) continue;
-    if (size == 1)
-      stride = v.strides[d];
-    else if (v.strides[d] != stride * size)
-      return false;
+    if (size == 1) stride = v.strides[d];
+    else if (v.strides[d] != stride * size) return false;
     size *= v.sizes[d];
   }
   return true;
@@ -63,15 +61,20 @@ const char* summand(const NativeArgs& args) {
 }
 
 ProductCall linear_product(const TensorView& x, const TensorView& w) {
-  return {x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
-          stride_of(w, 1), stride_of(w, 0), nullptr, 0};
+  return {
+      x.dtype,         x.dtype,         1,       w.sizes[0], w.sizes[1], x.data, 0, stride_of(x, x.rank - 1), w.data,
+      stride_of(w, 1), stride_of(w, 0), nullptr, 0};
 }
 
-/// The panels of a product of so many rows; null: it has none. `from`: the fourth of a launch's integers, below 0 of one without.
-const char* panels_for(std::int64_t rows, std::int64_t from, const TensorView* weight) { return from >= 0 && rows > from ? weight[1].data : nullptr; }
+/// The panels of a product of so many rows; null: it has none. `from`: the fourth of a launch's integers, below 0 of
+/// one without.
+const char* panels_for(std::int64_t rows, std::int64_t from, const TensorView* weight) {
+  return from >= 0 && rows > from ? weight[1].data : nullptr;
+}
 
 /// `w`: with its panels behind it, where it has any.
-void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView* weight, std::int64_t from, const TensorView& y, const char* sum) {
+void linear_into(const MatmulKernels& f, const TensorView& x, const TensorView* weight, std::int64_t from,
+                 const TensorView& y, const char* sum) {
   if (y.numel() == 0) return;
   const TensorView& w = *weight;
   ProductCall p = linear_product(x, w);
@@ -152,7 +155,19 @@ void bmm_fragment(const NativeArgs& args, const MatmulKernels& f) {
   const std::int64_t batch = r ? a.sizes[0] : 1, m = a.sizes[r], k = a.sizes[r + 1], n = b.sizes[r + 1];
   Steps steps{r ? a.strides[0] : 0, r ? b.strides[0] : 0, 0};
   const Block c = fragment.place(0, batch, m, steps.c);
-  const ProductCall whole{a.dtype, a.dtype, m, n, k, a.data, stride_of(a, r), stride_of(a, r + 1), b.data, stride_of(b, r), stride_of(b, r + 1), c.data, c.row};
+  const ProductCall whole{a.dtype,
+                          a.dtype,
+                          m,
+                          n,
+                          k,
+                          a.data,
+                          stride_of(a, r),
+                          stride_of(a, r + 1),
+                          b.data,
+                          stride_of(b, r),
+                          stride_of(b, r + 1),
+                          c.data,
+                          c.row};
   auto some = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       ProductCall p = whole;
@@ -179,7 +194,10 @@ void bmm_kernel(const NativeArgs& args) {
     int r = c.rank - 2;
     std::int64_t batch = r ? c.sizes[0] : 1, size = item_size(c.dtype);
     const std::int64_t a_step = r ? a.strides[0] : 0, b_step = r ? b.strides[0] : 0, c_step = r ? c.strides[0] : 0;
-    ProductCall whole{c.dtype, c.dtype, c.sizes[r], c.sizes[r + 1], a.sizes[r + 1], a.data, stride_of(a, r), stride_of(a, r + 1), b.data, stride_of(b, r), stride_of(b, r + 1), c.data, c.strides[r]};
+    ProductCall whole{c.dtype,        c.dtype,         c.sizes[r],          c.sizes[r + 1],
+                      a.sizes[r + 1], a.data,          stride_of(a, r),     stride_of(a, r + 1),
+                      b.data,         stride_of(b, r), stride_of(b, r + 1), c.data,
+                      c.strides[r]};
     whole.sum = sum;
     auto one = [&](std::int64_t i) {
       TensorView ci = c;
@@ -229,7 +247,8 @@ unsigned needed_kernels(const std::vector<Operand>& operands, bool linear, std::
   bool rows = surely(k_stride, 1), columns = surely(n_stride, 1) && !rows, a_rows = surely(a.strides[a.dim() - 1], 1);
   const Int& k = a.sizes[a.dim() - 1];
   const bool packed = panels_from >= 0;  // those have more rows than dots take, or may have
-  const std::int64_t most = packed ? panels_from : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
+  const std::int64_t most =
+      packed ? panels_from : dot_rows(dtype, k.is_symbolic() ? std::numeric_limits<std::int64_t>::max() : k.hint());
   if (rows && m_known && !packed && m <= dot_rows(dtype, k.is_symbolic() ? 0 : k.hint())) {
     return bit(K::kDot1) | (m > 1 ? bit(K::kDot4) : 0) | (half ? bit(K::kConvertIn) : 0);
   }
@@ -274,8 +293,10 @@ NativeLaunch matmul_launch(const graph::Graph& g, const graph::Node& node, std::
   bool linear = packed || product_forms().at(node.op) == ProductForm::Rows;
   DType dtype = operands.back().dtype;
   const bool widening = (packed || product_forms().at(node.op) == ProductForm::Matrix) && operands[0].dtype != dtype;
-  if (widening || product_forms().at(node.op) == ProductForm::Scaled) return scaled_launch(g, node, std::move(operands));
-  if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3)) return reference_launch(g, node, std::move(operands));
+  if (widening || product_forms().at(node.op) == ProductForm::Scaled)
+    return scaled_launch(g, node, std::move(operands));
+  if (dtype == DType::Bool || operands.size() != (packed ? 4 : 3))
+    return reference_launch(g, node, std::move(operands));
   NativeLaunch out;
   out.fn = linear ? linear_kernel : bmm_kernel;
   for (std::uint32_t i = 0; i < (packed ? 3 : 2); ++i) out.args.push_back({NativeArg::Kind::Tensor, i, 1});
@@ -308,7 +329,8 @@ bool join_linears(Launch& first, const Launch& second) {
   for (std::uint32_t i = 0; i < a->first_result; ++i)
     if (a->operands[i].buffer == b->operands[b->first_result].buffer) return false;
 
-  a->operands.insert(a->operands.begin() + a->first_result, b->operands.begin() + 1, b->operands.begin() + b->first_result);
+  a->operands.insert(a->operands.begin() + a->first_result, b->operands.begin() + 1,
+                     b->operands.begin() + b->first_result);
   a->operands.push_back(b->operands[b->first_result]);
   a->first_result += b->first_result - 1, ++a->n_results;
   if (first.op.empty()) first.op = first.name;
@@ -319,7 +341,8 @@ bool join_linears(Launch& first, const Launch& second) {
 
 namespace {
 
-/// What a loop kernel stores: what it reads, something else it reads added to that where `other` is set, and none below 0 if relu.
+/// What a loop kernel stores: what it reads, something else it reads added to that where `other` is set, and none below
+/// 0 if relu.
 struct Ending {
   std::uint32_t read, other = ~0u, store;  ///< accesses
   bool relu = false;
@@ -329,7 +352,8 @@ std::optional<Ending> ending_of(const LoopKernel& k) {
   std::size_t seen = 1;
   auto node = [&](std::uint32_t i) -> const BodyNode& { return ++seen, k.body[i]; };
   const BodyNode& store = k.body.back();
-  if (store.kind != Kind::Store || store.b != ~0u || static_cast<std::size_t>(k.n_kept) != k.extents.size()) return std::nullopt;
+  if (store.kind != Kind::Store || store.b != ~0u || static_cast<std::size_t>(k.n_kept) != k.extents.size())
+    return std::nullopt;
   const BodyNode* value = &node(store.a);
   Ending e{.read = 0, .store = store.access};
   auto op = [](const BodyNode& n, ScalarOp op) { return n.kind == Kind::Op && n.op == op; };
@@ -369,24 +393,31 @@ bool takes_fragment(const Launch& l) {
   const bool rows = is_rows_convolution(*p);
   if (!rows && p->fn != linear_kernel && p->fn != bmm_kernel) return false;
   const Int* own = rows ? &p->ints[p->args.back().first] : nullptr;
-  return is_number(own ? own[convolution_ints::kSum] : p->ints[2], static_cast<std::int64_t>(Sum::None)) && is_number(own ? own[convolution_ints::kFragment] : p->ints[Fragment::kInts], 0);
+  return is_number(own ? own[convolution_ints::kSum] : p->ints[2], static_cast<std::int64_t>(Sum::None)) &&
+         is_number(own ? own[convolution_ints::kFragment] : p->ints[Fragment::kInts], 0);
 }
 
 bool join_sum(Launch& product, const Launch& sum) {
   auto* p = std::get_if<NativeLaunch>(&product.what);
   const auto* s = std::get_if<LoopLaunch>(&sum.what);
-  if (!p || !s || p->n_results != 1 || !sum_of(*p) || !is_number(*sum_of(*p), static_cast<std::int64_t>(Sum::None))) return false;
+  if (!p || !s || p->n_results != 1 || !sum_of(*p) || !is_number(*sum_of(*p), static_cast<std::int64_t>(Sum::None)))
+    return false;
   const LoopKernel& k = s->kernel;
   const Operand made = p->operands.back();
   const std::optional<Ending> ending = ending_of(k);
   if (!ending || made.dtype != acc_dtype(made.dtype) || (ending->relu && !is_convolution(*p))) return false;
   if (ending->relu && !is_number(p->ints[p->args.back().first + convolution_ints::kRelu], 0)) return false;
-  const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other], &to = k.accesses[ending->store];
+  const Access *read = &k.accesses[ending->read], *other = ending->other == ~0u ? nullptr : &k.accesses[ending->other],
+               &to = k.accesses[ending->store];
   if (other && s->buffers[read->buffer] != made.buffer) std::swap(read, other);
-  if (s->buffers[read->buffer] != made.buffer || !(is_row_by_row(made.layout) || (is_convolution(*p) && is_row_by_row(with_channels_last(made.layout)))) || !is_number(read->offset, 0)) return false;
+  if (s->buffers[read->buffer] != made.buffer ||
+      !(is_row_by_row(made.layout) || (is_convolution(*p) && is_row_by_row(with_channels_last(made.layout)))) ||
+      !is_number(read->offset, 0))
+    return false;
   if (!same_number(numel(k.extents), numel(made.layout.sizes))) return false;
   for (const Access* a : {read, other ? other : read, &to})
-    if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides)) return false;
+    if (k.buffers[a->buffer].dtype != made.dtype || !a->gathers.empty() || !same_numbers(a->strides, read->strides))
+      return false;
   auto operand = [&](const Access& a, bool written) {
     Operand o{s->buffers[a.buffer], made.dtype, made.layout, written};
     o.layout.offset = a.offset;

@@ -35,14 +35,10 @@ void gather_as(const TensorView& from, char* out) {
 template <class To>
 void gather_integers(const TensorView& from, char* out) {
   switch (from.dtype) {
-    case DType::UInt8:
-      return gather_as<std::uint8_t, To>(from, out);
-    case DType::Int8:
-      return gather_as<std::int8_t, To>(from, out);
-    case DType::Int32:
-      return gather_as<std::int32_t, To>(from, out);
-    default:
-      return gather_as<std::int64_t, To>(from, out);
+    case DType::UInt8: return gather_as<std::uint8_t, To>(from, out);
+    case DType::Int8: return gather_as<std::int8_t, To>(from, out);
+    case DType::Int32: return gather_as<std::int32_t, To>(from, out);
+    default: return gather_as<std::int64_t, To>(from, out);
   }
 }
 
@@ -68,38 +64,27 @@ void gather(const TensorView& from, DType to, char* out) {
   if (to == DType::Int64) return gather_integers<std::int64_t>(from, out);
   REPRISE_CHECK(to == DType::Float32);
   switch (from.dtype) {
-    case DType::Float32:
-      return gather_as<float, float>(from, out);
-    case DType::Float16:
-      return gather_as<Half, float>(from, out);
-    default:
-      return gather_as<BFloat16, float>(from, out);
+    case DType::Float32: return gather_as<float, float>(from, out);
+    case DType::Float16: return gather_as<Half, float>(from, out);
+    default: return gather_as<BFloat16, float>(from, out);
   }
 }
 
 void scatter(const char* in, const TensorView& to) {
   switch (item_size(to.dtype)) {
-    case 1:
-      return scatter_as<std::uint8_t>(in, to);
-    case 2:
-      return scatter_as<std::uint16_t>(in, to);
-    case 4:
-      return scatter_as<std::uint32_t>(in, to);
-    default:
-      return scatter_as<std::uint64_t>(in, to);
+    case 1: return scatter_as<std::uint8_t>(in, to);
+    case 2: return scatter_as<std::uint16_t>(in, to);
+    case 4: return scatter_as<std::uint32_t>(in, to);
+    default: return scatter_as<std::uint64_t>(in, to);
   }
 }
 
 void compact(const TensorView& from, char* out) {
   switch (item_size(from.dtype)) {
-    case 1:
-      return compact_as<std::uint8_t>(from, out);
-    case 2:
-      return compact_as<std::uint16_t>(from, out);
-    case 4:
-      return compact_as<std::uint32_t>(from, out);
-    default:
-      return compact_as<std::uint64_t>(from, out);
+    case 1: return compact_as<std::uint8_t>(from, out);
+    case 2: return compact_as<std::uint16_t>(from, out);
+    case 4: return compact_as<std::uint32_t>(from, out);
+    default: return compact_as<std::uint64_t>(from, out);
   }
 }
 

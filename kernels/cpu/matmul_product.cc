@@ -17,20 +17,20 @@ namespace reprise::kernels {
 std::vector<KernelCode> matmul_specs(int bits, DType t, unsigned which) {
   DType acc = acc_dtype(t);
   const KernelCode all[MatmulKernels::kSlots] = {micro::Gemm{bits, acc, t, gemm_rows(bits), gemm_vectors(bits)},
-                                                      micro::Gemm{bits, acc, t, gemm_rows(bits), 2},
-                                                      micro::Gemm{bits, acc, t, gemm_rows(bits), 1},
-                                                      micro::Gemm{bits, acc, t, kGemmFewRows, gemm_vectors(bits)},
-                                                      micro::GemvDot{bits, t, t, 1},
-                                                      micro::GemvDot{bits, t, t, kGemvRows},
-                                                      micro::GemvSum{bits, t, 1},
-                                                      micro::GemvSum{bits, t, kGemvRows},
-                                                      micro::Transpose{bits, t},
-                                                      micro::Convert{bits, t, acc, true},
-                                                      micro::Convert{bits, acc, t},
-                                                      micro::LowTile{bits, LowForm::Pairs, t},
-                                                      micro::LowTile{bits, LowForm::Amx, t},
-                                                      micro::Interleave{bits, 2},
-                                                      micro::Transpose{bits, DType::Float32}};
+                                                 micro::Gemm{bits, acc, t, gemm_rows(bits), 2},
+                                                 micro::Gemm{bits, acc, t, gemm_rows(bits), 1},
+                                                 micro::Gemm{bits, acc, t, kGemmFewRows, gemm_vectors(bits)},
+                                                 micro::GemvDot{bits, t, t, 1},
+                                                 micro::GemvDot{bits, t, t, kGemvRows},
+                                                 micro::GemvSum{bits, t, 1},
+                                                 micro::GemvSum{bits, t, kGemvRows},
+                                                 micro::Transpose{bits, t},
+                                                 micro::Convert{bits, t, acc, true},
+                                                 micro::Convert{bits, acc, t},
+                                                 micro::LowTile{bits, LowForm::Pairs, t},
+                                                 micro::LowTile{bits, LowForm::Amx, t},
+                                                 micro::Interleave{bits, 2},
+                                                 micro::Transpose{bits, DType::Float32}};
   std::vector<KernelCode> out;
   for (int s = 0; s < MatmulKernels::kSlots; ++s)
     if (which >> s & 1) out.push_back(all[s]);
@@ -54,15 +54,18 @@ MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro) {
           reinterpret_cast<micro::LowTileFn>(f[K::kLowAmx] ? f[K::kLowAmx] : f[K::kLowPairs]),
           reinterpret_cast<micro::InterleaveFn>(f[K::kInterleave]),
           reinterpret_cast<micro::TransposeFn>(f[K::kTurn]),
-          f[K::kLowAmx] ? LowForm::Amx : f[K::kLowPairs] ? LowForm::Pairs : LowForm::None};
+          f[K::kLowAmx]     ? LowForm::Amx
+          : f[K::kLowPairs] ? LowForm::Pairs
+                            : LowForm::None};
 }
 
 namespace {
 
-constexpr std::int64_t kPackedBytes = 8 << 20;   // of B at a time: stays in the L3 cache
+constexpr std::int64_t kPackedBytes = 8 << 20;  // of B at a time: stays in the L3 cache
 constexpr std::int64_t kLeastPacked = 512 << 10;
-constexpr std::int64_t kDeepest = 768;           // a k up to this is one block
-constexpr std::int64_t kDepth = 512;             // else blocks of about this: A's block and B's panel share the L2 cache
+constexpr std::int64_t kDeepest = 768;  // a k up to this is one block
+// else blocks of about this: A's block and B's panel share the L2 cache
+constexpr std::int64_t kDepth = 512;
 
 /// Is the matrix-vector form worth it, and does it have the code it needs? Panels that are there are read.
 bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
@@ -73,7 +76,8 @@ bool use_gemv(const MatmulKernels& f, const ProductCall& p) {
 
 void gemv(const MatmulKernels& f, const ProductCall& p) { Gemv(f, {&p, 1}).run(); }
 
-/// A matrix times few columns is few rows times its transpose. Panels that are there are read: nobody may have B any more.
+/// A matrix times few columns is few rows times its transpose. Panels that are there are read: nobody may have B any
+/// more.
 std::optional<ProductCall> as_rows(const MatmulKernels& f, const ProductCall& p) {
   if (p.panels) return std::nullopt;
   const ProductCall t{p.dtype, p.dtype, p.n, p.m, p.k, p.b, p.b_col, p.b_row, p.a, p.a_col, p.a_row, p.c, p.m};
@@ -100,14 +104,10 @@ void multiply_and_add(const MatmulKernels& f, ProductCall p) {
   const char* from = made.get() ? made.get() : to.sum;
   const std::int64_t row = made.get() ? to.n : to.c_row;
   switch (p.dtype) {
-    case DType::Float64:
-      return add_rows<double>(from, row, to);
-    case DType::Float32:
-      return add_rows<float>(from, row, to);
-    case DType::Int64:
-      return add_rows<std::uint64_t>(from, row, to);
-    default:
-      return add_rows<std::uint32_t>(from, row, to);
+    case DType::Float64: return add_rows<double>(from, row, to);
+    case DType::Float32: return add_rows<float>(from, row, to);
+    case DType::Int64: return add_rows<std::uint64_t>(from, row, to);
+    default: return add_rows<std::uint32_t>(from, row, to);
   }
 }
 
@@ -140,10 +140,12 @@ void multiply(const MatmulKernels& f, const ProductCall& p) {
   Gemm(f, {p, b}, kPackedBytes).run();
 }
 
-bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps, const Fragment* fragment) {
+bool multiply_batch(const MatmulKernels& f, const ProductCall& p, std::int64_t batch, const Steps& steps,
+                    const Fragment* fragment) {
   if (f.low_tile || p.m == 0 || p.n <= kGemvRows || p.k == 0 || use_gemv(f, p)) return false;
   const MatrixSource b(f, p, steps.b);
-  const PackedProduct all{.p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a, .fragment = fragment};
+  const PackedProduct all{
+      .p = p, .source = b, .images = batch, .c_image = steps.c, .a_image = steps.a, .fragment = fragment};
   Gemm gemm(f, all, kPackedBytes);
   if (!gemm.by_panels()) return false;
   gemm.run();
@@ -162,20 +164,26 @@ void multiply(const MatmulKernels& f, std::span<const ProductCall> all) {
   for (const ProductCall& p : all) multiply(f, p);
 }
 
-void multiply(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment& fragment, std::int64_t first_row) {
+void multiply(const MatmulKernels& f, std::span<const ProductCall> all, const Fragment& fragment,
+              std::int64_t first_row) {
   const ProductCall& p = all[0];
   if (p.m == 0 || p.n == 0) return;
   // Which way a product is computed is decided as above: it has the same bits.
   auto each = [&](auto&& holds) { return p.k > 0 && std::all_of(all.begin(), all.end(), holds); };
-  if (each([&](const ProductCall& q) { return use_gemv(f, q) && q.b_row == p.b_row && Gemv(f, {&q, 1}).direct(); })) return Gemv(f, all, &fragment, first_row).run();
+  if (each([&](const ProductCall& q) { return use_gemv(f, q) && q.b_row == p.b_row && Gemv(f, {&q, 1}).direct(); }))
+    return Gemv(f, all, &fragment, first_row).run();
   if (each([&](const ProductCall& q) { return !use_gemv(f, q) && !as_rows(f, q) && !q.panels == !p.panels; })) {
     if (f.low_tile) return multiply_low(f, all, &fragment, first_row);
     const MatricesSource b(f, all);
-    Gemm(f, {.p = p, .source = b, .images = std::ssize(all), .fragment = &fragment, .each = all, .first_row = first_row}, kPackedBytes).run();
+    Gemm(f,
+         {.p = p, .source = b, .images = std::ssize(all), .fragment = &fragment, .each = all, .first_row = first_row},
+         kPackedBytes)
+        .run();
     return;
   }
   // Whole products, then the fragment.
-  const std::int64_t bytes = p.m * p.n * item_size(p.dtype), own = std::count_if(all.begin(), all.end(), [](const ProductCall& q) { return !q.c; });
+  const std::int64_t bytes = p.m * p.n * item_size(p.dtype),
+                     own = std::count_if(all.begin(), all.end(), [](const ProductCall&q) { return !q.c; });
   const Scratch memory(own * bytes);
   char* room = memory.get();
   Block blocks[Fragment::kMostProducts];

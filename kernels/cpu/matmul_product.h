@@ -16,15 +16,33 @@ namespace reprise::kernels {
 
 /// The micro-kernels of one launch, by slot. What the operands' known strides rule out is null: see matmul_specs.
 struct MatmulKernels {
-  enum Slot { kGemmFull, kGemmTwo, kGemmOne, kGemmFew, kDot1, kDot4, kSum1, kSum4, kTranspose, kConvertIn, kConvertOut, kLowPairs, kLowAmx, kInterleave, kTurn, kSlots };
+  enum Slot {
+    kGemmFull,
+    kGemmTwo,
+    kGemmOne,
+    kGemmFew,
+    kDot1,
+    kDot4,
+    kSum1,
+    kSum4,
+    kTranspose,
+    kConvertIn,
+    kConvertOut,
+    kLowPairs,
+    kLowAmx,
+    kInterleave,
+    kTurn,
+    kSlots
+  };
   int bits;
   micro::GemmFn gemm_full, gemm_two, gemm_one;  ///< gemm_vectors(bits) vectors, two, one
   micro::GemmFn gemm_few;                       ///< kGemmFewRows rows of gemm_vectors(bits) vectors
-  micro::GemvDotFn dot[2];            ///< 1 and 4 rows
+  micro::GemvDotFn dot[2];                      ///< 1 and 4 rows
   micro::GemvSumFn sum[2];
   micro::TransposeFn transpose;              ///< operand dtype to accumulator
   micro::ConvertFn convert_in, convert_out;  ///< operand dtype to accumulator, accumulator to operand dtype
-  // What stands for the gemm tiles where the processor has products of the operands' dtype (low_form; kernels/cpu/low_product.h). With convert_out.
+  // What stands for the gemm tiles where the processor has products of the operands' dtype (low_form;
+  // kernels/cpu/low_product.h). With convert_out.
   micro::LowTileFn low_tile;
   micro::InterleaveFn interleave;
   micro::TransposeFn turn;  ///< of 4 bytes
@@ -35,10 +53,11 @@ std::vector<KernelCode> matmul_specs(int bits, DType dtype, unsigned which);
 MatmulKernels matmul_kernels(int bits, unsigned which, void* const* micro);
 
 /// The slots of blocked products.
-constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKernels::kGemmTwo | 1u << MatmulKernels::kGemmOne | 1u << MatmulKernels::kGemmFew;
+constexpr unsigned kGemmSlots = 1u << MatmulKernels::kGemmFull | 1u << MatmulKernels::kGemmTwo |
+                                1u << MatmulKernels::kGemmOne | 1u << MatmulKernels::kGemmFew;
 
-/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows. What is converted on the way dots convert for every
-/// four rows. Of others the lanes are added up for each sum, however short it is.
+/// Up to this many rows dots are faster than packing by transposition; sums, up to kGemvRows. What is converted on the
+/// way dots convert for every four rows. Of others the lanes are added up for each sum, however short it is.
 inline constexpr std::int64_t kDotRows = 16, kMostDotRows = 32;
 constexpr std::int64_t dot_rows(DType t, std::int64_t k) {
   return t != acc_dtype(t) ? kDotRows : k < 8 * kGemvRows ? kGemvRows : k > 8 * kMostDotRows ? kMostDotRows : k / 8;
@@ -58,13 +77,18 @@ class PanelSource {
  public:
   /// Columns of a panel: whole vectors, gemm_vectors at most.
   virtual std::int64_t width() const = 0;
-  /// Of the B of image `image`: rows [k, k + deep) of columns [col, col + cols), cols <= width, as a panel of that width in the accumulator's
-  /// dtype. Columns beyond are written with something, as rows are up to a multiple of lanes. Called by several threads. Throws OutOfMemory.
-  virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep, char* panel) const = 0;
+  /// Of the B of image `image`: rows [k, k + deep) of columns [col, col + cols), cols <= width, as a panel of that
+  /// width in the accumulator's dtype. Columns beyond are written with something, as rows are up to a multiple of
+  /// lanes. Called by several threads. Throws OutOfMemory.
+  virtual void pack(std::int64_t image, std::int64_t col, std::int64_t cols, std::int64_t k, std::int64_t deep,
+                    char* panel) const = 0;
   /// Can it pack some rows? Otherwise it is asked for all of them.
   virtual bool packs_parts() const = 0;
-  /// Of image, col, cols: B's first row, if tiles may read it as it stands, `row` elements to a row; null: it is packed. That depends on cols alone.
-  virtual const char* as_it_stands(std::int64_t, std::int64_t, std::int64_t, std::int64_t& row) const { return row = 0, nullptr; }
+  /// Of image, col, cols: B's first row, if tiles may read it as it stands, `row` elements to a row; null: it is
+  /// packed. That depends on cols alone.
+  virtual const char* as_it_stands(std::int64_t, std::int64_t, std::int64_t, std::int64_t& row) const {
+    return row = 0, nullptr;
+  }
   /// Where image, col, cols stand, to be fetched in time. Empty: nothing is known.
   virtual Lines columns(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
 
@@ -83,18 +107,19 @@ struct ProductCall {
   std::int64_t b_row = 0, b_col = 0;
   char* c = nullptr;
   std::int64_t c_row = 0;
-  const char* sum = nullptr;   ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
+  const char* sum = nullptr;  ///< what is added, of the accumulator's dtype, with c's rows: c itself, or apart from it
   const char* panels = nullptr;  ///< B once more, in the dtype's form (packed.h); null: it is packed
 };
-/// Products of one A, or of A's a_image elements apart, with each of so many B's, which `source` packs: c_image elements apart in C (and in what is added).
-/// p.b is not read.
+/// Products of one A, or of A's a_image elements apart, with each of so many B's, which `source` packs: c_image
+/// elements apart in C (and in what is added). p.b is not read.
 struct PackedProduct {
   ProductCall p;
   const PanelSource& source;
   std::int64_t images = 1, c_image = 0, a_image = 0;
   const char* bias = nullptr;  ///< of the accumulator's dtype, one for each row; null: none
   bool relu = false;           ///< none below 0, of what is whole
-  /// Runs over blocks of the results. Of several B's of one A it reads all at once, each of which is made where its `each` says; else p.c may be null.
+  /// Runs over blocks of the results. Of several B's of one A it reads all at once, each of which is made where its
+  /// `each` says; else p.c may be null.
   const Fragment* fragment = nullptr;
   std::span<const ProductCall> each{};
   std::int64_t first_row = 0;  ///< which of the fragment's rows is row 0
@@ -103,16 +128,18 @@ struct PackedProduct {
 void multiply(const MatmulKernels&, const PackedProduct&);
 /// May use device::parallel_for. Throws OutOfMemory when there is no room to pack.
 void multiply(const MatmulKernels&, const ProductCall&);
-/// So many products of matrices that stand such steps apart (in elements). False: one after the other is better; nothing is done.
+/// So many products of matrices that stand such steps apart (in elements). False: one after the other is better;
+/// nothing is done.
 struct Steps {
   std::int64_t a, b, c;
 };
-bool multiply_batch(const MatmulKernels&, const ProductCall&, std::int64_t batch, const Steps&, const Fragment* = nullptr);
+bool multiply_batch(const MatmulKernels&, const ProductCall&, std::int64_t batch, const Steps&,
+                    const Fragment* = nullptr);
 /// Products of one A (all of a_* and of m, k and the dtypes are the same). Few rows are converted once, and all columns
 /// are shared out among the threads at once.
 void multiply(const MatmulKernels&, std::span<const ProductCall>);
-/// The same, of as many columns each, for a fragment that reads all of them, in rows from `first_row` on. Where c is null a product is nowhere but in blocks;
-/// nothing is added to any.
+/// The same, of as many columns each, for a fragment that reads all of them, in rows from `first_row` on. Where c is
+/// null a product is nowhere but in blocks; nothing is added to any.
 void multiply(const MatmulKernels&, std::span<const ProductCall>, const Fragment&, std::int64_t first_row = 0);
 
 /// Runs one launch's products; what goes wrong becomes the launch's fault. Several threads may do so at once.
@@ -177,12 +204,14 @@ void parallel(std::int64_t n, std::int64_t grain, F&& f) {
   if (shared.failure) std::rethrow_exception(shared.failure);
 }
 
-/// Sums of k products are made of parts of so many (the last has what is left): the one order of summation of blocked products.
+/// Sums of k products are made of parts of so many (the last has what is left): the one order of summation of blocked
+/// products.
 std::int64_t product_depth(std::int64_t k, std::int64_t lanes);
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-inline TensorView matrix_view(const char* p, DType t, std::int64_t rows, std::int64_t cols, std::int64_t row, std::int64_t col) {
+inline TensorView matrix_view(const char* p, DType t, std::int64_t rows, std::int64_t cols, std::int64_t row,
+                              std::int64_t col) {
   TensorView v;
   v.data = const_cast<char*>(p), v.dtype = t, v.rank = 2;
   v.sizes[0] = rows, v.sizes[1] = cols, v.strides[0] = row, v.strides[1] = col;

@@ -6,14 +6,15 @@
 #include "kernels/cpu/micro_kernels.h"
 #include "kernels/launch/launch.h"
 
-/// The B of a product as its tiles read it, made once: what Gemm in matmul_product.cc, LowProduct and the products of scaled.cc pack at every call. Panels have so many columns,
-/// beyond which stands 0, and rows of B one after the other; where tiles multiply groups, those of each column are side by side. In the weight's dtype.
+/// The B of a product as its tiles read it, made once: what Gemm in matmul_product.cc, LowProduct and the products of
+/// scaled.cc pack at every call. Panels have so many columns, beyond which stands 0, and rows of B one after the other;
+/// where tiles multiply groups, those of each column are side by side. In the weight's dtype.
 namespace reprise::kernels {
 
 /// What they look like on this processor.
 struct PanelForm {
-  std::int64_t width;   ///< columns
-  std::int64_t deep;    ///< rows are filled up with zeros to a multiple of it
+  std::int64_t width;  ///< columns
+  std::int64_t deep;   ///< rows are filled up with zeros to a multiple of it
   std::int64_t group = 1;
   bool turned = false;  ///< sign bits are turned
 };

@@ -1,4 +1,5 @@
-// rand and randn of Float32: the numbers of kernels/reference/philox.h, a batch at a time in loops that compilers make vector code of.
+// rand and randn of Float32: the numbers of kernels/reference/philox.h, a batch at a time in loops that compilers make
+// vector code of.
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -45,11 +46,13 @@ REPRISE_INLINED void uniform(const Words& w, float* to) {
 
 constexpr std::uint64_t kTwo52 = 0x4330000000000000;  // bits of 2^52: an integer in its lower bits is added to it
 
-/// The logarithm of a number from 1 to 2^32, less that of 2^32. Its error is some 1e-15 of it: series of the inverse hyperbolic tangent.
+/// The logarithm of a number from 1 to 2^32, less that of 2^32. Its error is some 1e-15 of it: series of the inverse
+/// hyperbolic tangent.
 REPRISE_INLINED double log_of_part(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t power = (bits - 0x3fe6a09e667f3bcd) >> 52;  // so that what is left is from sqrt(1/2) to sqrt(2)
-  const double exponent = std::bit_cast<double>(power | kTwo52) - (0x1p52 + 32), m = std::bit_cast<double>(bits - (power << 52));
+  const double exponent = std::bit_cast<double>(power | kTwo52) - (0x1p52 + 32),
+               m = std::bit_cast<double>(bits - (power << 52));
   const double s = (m - 1) / (m + 1), z = s * s;
   double series = 1.0 / 17;
   for (int n = 15; n > 0; n -= 2) series = series * z + 1.0 / n;
@@ -64,17 +67,27 @@ REPRISE_INLINED void normal(const Words& w, float* to) {
     const double x = std::bit_cast<double>(w.first[i] | kTwo52) - (0x1p52 - 1);
     radius[i] = -2 * log_of_part(x);
   }
-  for (int i = 0; i < kBatch; ++i) radius[i] = std::sqrt(radius[i]);  // by itself: it may set errno, and so is not vector code everywhere
+  // by itself: it may set errno, and so is not vector code everywhere
+  for (int i = 0; i < kBatch; ++i) radius[i] = std::sqrt(radius[i]);
   for (int i = 0; i < kBatch; ++i) {
     const std::uint32_t quarter = (w.second[i] + 0x20000000U) >> 30;
-    angle[i] = static_cast<double>(static_cast<std::int32_t>(w.second[i] - (quarter << 30))) * (2 * std::numbers::pi * 0x1p-32);
+    angle[i] = static_cast<double>(static_cast<std::int32_t>(w.second[i] - (quarter << 30))) *
+               (2 * std::numbers::pi * 0x1p-32);
     odd[i] = -static_cast<std::uint64_t>(quarter & 1), sign[i] = static_cast<std::uint64_t>((quarter + 1) & 2) << 62;
   }
   for (int i = 0; i < kBatch; ++i) {
     const double y = angle[i], z = y * y;
-    const double sine = y * (1 + z * (-1.0 / 6 + z * (1.0 / 120 + z * (-1.0 / 5040 + z * (1.0 / 362880 + z * (-1.0 / 39916800 + z * (1.0 / 6227020800 - z / 1307674368000)))))));
-    const double cosine = 1 + z * (-0.5 + z * (1.0 / 24 + z * (-1.0 / 720 + z * (1.0 / 40320 + z * (-1.0 / 3628800 + z * (1.0 / 479001600 - z / 87178291200))))));
-    const std::uint64_t either = (std::bit_cast<std::uint64_t>(sine) & odd[i]) | (std::bit_cast<std::uint64_t>(cosine) & ~odd[i]);
+    const double sine =
+        y * (1 + z * (-1.0 / 6 +
+                      z * (1.0 / 120 +
+                           z * (-1.0 / 5040 + z * (1.0 / 362880 + z * (-1.0 / 39916800 +
+                                                                       z * (1.0 / 6227020800 - z / 1307674368000)))))));
+    const double cosine =
+        1 + z * (-0.5 + z * (1.0 / 24 +
+                             z * (-1.0 / 720 +
+                                  z * (1.0 / 40320 + z * (-1.0 / 3628800 + z * (1.0 / 479001600 - z / 87178291200))))));
+    const std::uint64_t either =
+        (std::bit_cast<std::uint64_t>(sine) & odd[i]) | (std::bit_cast<std::uint64_t>(cosine) & ~odd[i]);
     to[i] = static_cast<float>(radius[i] * std::bit_cast<double>(either ^ sign[i]));
   }
 }
@@ -86,10 +99,18 @@ struct Draws {
 void uniform_anywhere(std::uint64_t seed, std::uint64_t counter, float* to) { uniform(Words(seed, counter), to); }
 void normal_anywhere(std::uint64_t seed, std::uint64_t counter, float* to) { normal(Words(seed, counter), to); }
 #if defined(__x86_64__)
-[[gnu::target("avx2")]] void uniform_avx2(std::uint64_t seed, std::uint64_t counter, float* to) { uniform(Words(seed, counter), to); }
-[[gnu::target("avx2")]] void normal_avx2(std::uint64_t seed, std::uint64_t counter, float* to) { normal(Words(seed, counter), to); }
-[[gnu::target("avx512f,avx512dq,avx512vl")]] void uniform_avx512(std::uint64_t seed, std::uint64_t counter, float* to) { uniform(Words(seed, counter), to); }
-[[gnu::target("avx512f,avx512dq,avx512vl")]] void normal_avx512(std::uint64_t seed, std::uint64_t counter, float* to) { normal(Words(seed, counter), to); }
+[[gnu::target("avx2")]] void uniform_avx2(std::uint64_t seed, std::uint64_t counter, float* to) {
+  uniform(Words(seed, counter), to);
+}
+[[gnu::target("avx2")]] void normal_avx2(std::uint64_t seed, std::uint64_t counter, float* to) {
+  normal(Words(seed, counter), to);
+}
+[[gnu::target("avx512f,avx512dq,avx512vl")]] void uniform_avx512(std::uint64_t seed, std::uint64_t counter, float* to) {
+  uniform(Words(seed, counter), to);
+}
+[[gnu::target("avx512f,avx512dq,avx512vl")]] void normal_avx512(std::uint64_t seed, std::uint64_t counter, float* to) {
+  normal(Words(seed, counter), to);
+}
 #endif
 #undef REPRISE_INLINED
 

@@ -1,10 +1,10 @@
 // Writes and additions at computed places: scatter, scatter_add, scatter_reduce, index_put.
 //
 // Note [Order of a scatter]
-// Places that are named more than once are written in the row-major order of what is written, whatever the number of threads, as the
-// reference kernel does it: sums have the same bits, and of values that are put the last one stays. So threads share the target, never the
-// indices: a dim along which the target moves by itself is cut, or else what the first index may name, and every thread goes over the
-// indices in order.
+// Places that are named more than once are written in the row-major order of what is written, whatever the number of
+// threads, as the reference kernel does it: sums have the same bits, and of values that are put the last one stays. So
+// threads share the target, never the indices: a dim along which the target moves by itself is cut, or else what the
+// first index may name, and every thread goes over the indices in order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,9 +21,9 @@ namespace {
 
 using reference::Value;
 
-constexpr int kBatch = 256;                        // places that are looked up before they are written,
-constexpr int kAhead = 16;                         // and so many before, asked for
-constexpr std::int64_t kLeastWork = 32 << 10;      // elements for a thread
+constexpr int kBatch = 256;                    // places that are looked up before they are written,
+constexpr int kAhead = 16;                     // and so many before, asked for
+constexpr std::int64_t kLeastWork = 32 << 10;  // elements for a thread
 
 /// A Bool in memory: added it is or, multiplied and.
 struct Truth {
@@ -33,11 +33,13 @@ struct Truth {
 template <class T>
 constexpr bool is_computed_in_float = !std::is_arithmetic_v<T> && !std::is_same_v<T, Truth>;
 
-// Each is what the reference kernel computes in double, or 64 bits, and rounds once: a sum or product of two floats rounded to their type's
-// precision by way of a type with twice as many digits and two more is the same.
+// Each is what the reference kernel computes in double, or 64 bits, and rounds once: a sum or product of two floats
+// rounded to their type's precision by way of a type with twice as many digits and two more is the same.
 struct Put {
   template <class T>
-  T operator()(T, T v) const { return v; }
+  T operator()(T, T v) const {
+    return v;
+  }
 };
 struct Add {
   template <class T>
@@ -71,7 +73,8 @@ struct Extreme {  // a NaN stays, and is taken
   }
 };
 
-/// What is written where: over `rank` dims in row-major order, `to` and `from` in elements; in the dims of an index the target does not move.
+/// What is written where: over `rank` dims in row-major order, `to` and `from` in elements; in the dims of an index the
+/// target does not move.
 struct Writes {
   struct Index {
     const TensorView* values;
@@ -105,7 +108,8 @@ struct Writes {
     for (int d = 0; d < rank; ++d) {
       if (sizes[d] == 1) continue;
       auto joins = [&](const std::int64_t* s) { return s[kept - 1] == s[d] * sizes[d]; };
-      const bool joined = kept > 0 && joins(to) && joins(from) && std::all_of(index, index + n_index, [&](const Index& i) { return joins(i.strides); });
+      const bool joined = kept > 0 && joins(to) && joins(from) &&
+                          std::all_of(index, index + n_index, [&](const Index& i) { return joins(i.strides); });
       if (joined) --kept;
       sizes[kept] = joined ? sizes[kept] * sizes[d] : sizes[d];
       to[kept] = to[d], from[kept] = from[d];
@@ -120,13 +124,15 @@ struct Writes {
 };
 
 template <class I>
-void add_places(const I* p, std::int64_t stride, std::int64_t n, std::int64_t extent, std::int64_t step, std::int64_t* places) {
+void add_places(const I* p, std::int64_t stride, std::int64_t n, std::int64_t extent, std::int64_t step,
+                std::int64_t* places) {
   for (std::int64_t j = 0; j < n; ++j) {
     const auto v = static_cast<std::int64_t>(p[j * stride]);
     places[j] += (v < 0 ? v + extent : v) * step;
   }
 }
-void add_places(const Writes::Index& i, std::int64_t at, std::int64_t stride, std::int64_t n, std::int64_t step, std::int64_t* places) {
+void add_places(const Writes::Index& i, std::int64_t at, std::int64_t stride, std::int64_t n, std::int64_t step,
+                std::int64_t* places) {
   const char* p = i.values->data + at * item_size(i.values->dtype);
   switch (i.values->dtype) {
     case DType::Int64: return add_places(reinterpret_cast<const std::int64_t*>(p), stride, n, i.extent, step, places);
@@ -197,7 +203,8 @@ class Writer {
     T* to = reinterpret_cast<T*>(w_.out) + out;
     const T* from = reinterpret_cast<const T*>(w_.src) + src;
     const std::int64_t* p = reinterpret_cast<const std::int64_t*>(w_.index[0].values->data) + at;
-    const std::int64_t n = w_.sizes[last_], stride = w_.index[0].strides[last_], extent = w_.index[0].extent, index_step = w_.index[0].step, step = w_.to[last_], from_step = w_.from[last_];
+    const std::int64_t n = w_.sizes[last_], stride = w_.index[0].strides[last_], extent = w_.index[0].extent,
+                       index_step = w_.index[0].step, step = w_.to[last_], from_step = w_.from[last_];
     auto place = [&](std::int64_t j) {
       const std::int64_t v = p[j * stride];
       return (v < 0 ? v + extent : v) * index_step + j * step;
@@ -220,7 +227,9 @@ class Writer {
     const std::int64_t step = w_.to[last_], from_step = w_.from[last_];
     for (std::int64_t begin = 0; begin < w_.sizes[last_]; begin += kBatch) {
       const std::int64_t n = std::min<std::int64_t>(kBatch, w_.sizes[last_] - begin);
-      auto add = [&](int i, std::int64_t by, std::int64_t* to) { add_places(w_.index[i], index[i] + begin * w_.index[i].strides[last_], w_.index[i].strides[last_], n, by, to); };
+      auto add = [&](int i, std::int64_t by, std::int64_t* to) {
+        add_places(w_.index[i], index[i] + begin * w_.index[i].strides[last_], w_.index[i].strides[last_], n, by, to);
+      };
       T* to = reinterpret_cast<T*>(w_.out) + out;
       const T* from = reinterpret_cast<const T*>(w_.src) + src + begin * from_step;
       for (std::int64_t j = 0; j < n; ++j) places[j] = (begin + j) * step;
@@ -275,7 +284,9 @@ void write(const Writes& w, Op op) {
   }
   if (w.n_index == 0) return Writer<T, Op>(w, {}, op).run();
   const std::int64_t extent = w.index[0].extent;
-  parallel(extent, (extent + threads - 1) / threads, [&](std::int64_t begin, std::int64_t end) { Writer<T, Op>(w, {begin, end}, op).run(); });
+  parallel(extent, (extent + threads - 1) / threads, [&](std::int64_t begin, std::int64_t end) {
+    Writer<T, Op>(w, {begin, end}, op).run();
+  });
 }
 
 /// f(T{}), T the type of elements in memory.
@@ -323,7 +334,8 @@ Writes writes_of(const reference::Scatter& s, const Constant& one) {
   w.out = s.out.data, w.src = s.has_tensor ? s.src.data : one.bytes, w.dtype = s.out.dtype;
   w.index[0].values = &s.indices, w.index[0].step = s.out.strides[s.dim], w.index[0].extent = s.out.sizes[s.dim];
   for (int d = 0; d < w.rank; ++d) {
-    w.sizes[d] = s.indices.sizes[d], w.to[d] = s.rest[static_cast<std::size_t>(d)], w.from[d] = s.has_tensor ? s.src.strides[d] : 0;
+    w.sizes[d] = s.indices.sizes[d], w.to[d] = s.rest[static_cast<std::size_t>(d)],
+    w.from[d] = s.has_tensor ? s.src.strides[d] : 0;
     w.index[0].strides[d] = s.indices.strides[d];
   }
   w.simplify();
@@ -332,7 +344,9 @@ Writes writes_of(const reference::Scatter& s, const Constant& one) {
 
 /// Are elements of one dtype written into the other's here? Without conversion, and not into dtypes for storage alone.
 bool is_written(DType from, DType to) { return from == to && !(is_floating(to) && item_size(to) == 1); }
-bool is_written(const reference::Scatter& s) { return is_written(s.has_tensor ? s.src.dtype : s.out.dtype, s.out.dtype); }
+bool is_written(const reference::Scatter& s) {
+  return is_written(s.has_tensor ? s.src.dtype : s.out.dtype, s.out.dtype);
+}
 
 }  // namespace
 
@@ -380,7 +394,9 @@ void index_put(const NativeArgs& a) {
   Writes w;
   w.rank = walk.rank, w.n_index = walk.count;
   w.out = out.data, w.src = values.data, w.dtype = out.dtype;
-  for (int d = 0; d < w.rank; ++d) w.sizes[d] = walk.sizes[d], w.to[d] = walk.self_strides[static_cast<std::size_t>(d)], w.from[d] = from[static_cast<std::size_t>(d)];
+  for (int d = 0; d < w.rank; ++d)
+    w.sizes[d] = walk.sizes[d], w.to[d] = walk.self_strides[static_cast<std::size_t>(d)],
+    w.from[d] = from[static_cast<std::size_t>(d)];
   for (int i = 0; i < w.n_index; ++i) {
     w.index[i].values = &walk.tensors[i], w.index[i].step = walk.step[i], w.index[i].extent = walk.extent[i];
     for (int d = 0; d < w.rank; ++d) w.index[i].strides[d] = walk.strides[i][static_cast<std::size_t>(d)];

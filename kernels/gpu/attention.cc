@@ -12,7 +12,8 @@ namespace reprise::kernels {
 
 namespace {
 
-// Two blocks a multiprocessor. One that goes on to a second chunk takes about as long as several whose parts are joined.
+// Two blocks a multiprocessor. One that goes on to a second chunk takes about as long as several whose parts are
+// joined.
 constexpr std::int64_t kMostSplits = 64, kWantedBlocks = 256;
 constexpr std::int64_t kRange = 32;  // ranges of keys are multiples
 
@@ -31,10 +32,8 @@ struct Batches {
       if (known_as(size_of(result, d), 1)) continue;
       for (std::size_t i = 0; i < outer.size(); ++i) {
         Int stride = stride_of(cx.operands[i].layout, d);
-        if (known_as(outer_size, 1))
-          outer[i] = stride;
-        else
-          ok = ok && same_number(stride, outer[i] * outer_size);
+        if (known_as(outer_size, 1)) outer[i] = stride;
+        else ok = ok && same_number(stride, outer[i] * outer_size);
       }
       outer_size = outer_size * size_of(result, d);
     }
@@ -51,10 +50,12 @@ Int bits_of(double x) {
   return bits;
 }
 
-/// The number that sizes of a head are in the traced call, which the kernels are made for: others are another compilation.
+/// The number that sizes of a head are in the traced call, which the kernels are made for: others are another
+/// compilation.
 Int fixed(Int n, SourceLoc where) {
   const std::int64_t now = n.hint();
-  const bool known = !n.is_symbolic() || (now <= kAttentionDepth && graph::require(detail::compare_eq(n, now, where), "size of a head of attention"));
+  const bool known = !n.is_symbolic() || (now <= kAttentionDepth && graph::require(detail::compare_eq(n, now, where),
+                                                                                   "size of a head of attention"));
   return known ? Int(now) : n;
 }
 
@@ -86,20 +87,25 @@ struct AttentionLaunches {
   void few(std::vector<GpuLaunch>& launches, std::vector<Launch>& before) const {
     std::int64_t at_a_time = rows.is_symbolic() ? (group.is_symbolic() ? 4 : group.hint()) : rows.hint();
     at_a_time = at_a_time >= 3 ? 4 : at_a_time == 2 ? 2 : 1;
-    const Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows), all_units = batches.outer_size * units;
+    const Int units = heads / group, least_rows = Int::min(rows, kAttentionFewRows),
+              all_units = batches.outer_size * units;
     const Int tiles = Int::ceil_div(least_rows, at_a_time), places = Int::max(1, all_units * tiles);
-    // Room for the parts is there whatever the length, and blocks are: a recording for all lengths has them (Note [Words of a recording]).
+    // Room for the parts is there whatever the length, and blocks are: a recording for all lengths has them (Note
+    // [Words of a recording]).
     const Int most_splits = Int::min(kMostSplits, Int::ceil_div(kWantedBlocks, places));
     const Int splits = Int::max(1, Int::min(most_splits, Int::ceil_div(keys, kAttentionChunk) - 1));
-    const std::uint32_t parts = cx.scratch(DType::Float32, Int::max(1, all_units * least_rows) * most_splits * (width + 2) * 4);
+    const std::uint32_t parts =
+        cx.scratch(DType::Float32, Int::max(1, all_units * least_rows) * most_splits * (width + 2) * 4);
     const Int where = where_at_most(rows, kAttentionFewRows);
     const std::uint32_t arrived = cx.scratch(DType::Int32, places * 4);
     before.push_back({zeros(arrived, where * all_units * tiles), "attention_begin", cx.node.info.loc, false, {}});
 
     const Int k_units = k_group / group, v_units = v_group / group;
     auto known = [](const Int& n) { return n.is_symbolic() || n.hint() > INT32_MAX ? 0 : static_cast<int>(n.hint()); };
-    LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time), known(units), known(places), known(group), known(k_units), known(v_units)});
-    part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->places = places, part->scale = bits_of(scale);
+    LaunchOf part(gpu::AttentionPart{dtype(), depth, width, mask, causal, static_cast<int>(at_a_time), known(units),
+                                     known(places), known(group), known(k_units), known(v_units)});
+    part->rows = rows, part->units = units, part->queries = queries, part->keys = keys, part->places = places,
+    part->scale = bits_of(scale);
     part->k_units = k_units, part->v_units = v_units, part->group = group, part->splits = splits;
     part->range = Int::ceil_div(Int::ceil_div(keys, splits), kRange) * kRange;
     tell_inputs(part);
@@ -112,10 +118,12 @@ struct AttentionLaunches {
   void many(std::vector<GpuLaunch>& launches, std::int64_t but_for) const {
     const gpu::AttentionTiles code{dtype(), depth, width, mask, causal};
     LaunchOf l(code);
-    l->heads = heads, l->queries = queries, l->keys = keys, l->scale = bits_of(scale), l->k_group = k_group, l->v_group = v_group;
+    l->heads = heads, l->queries = queries, l->keys = keys, l->scale = bits_of(scale), l->k_group = k_group,
+    l->v_group = v_group;
     tell_inputs(l);
     l->out = heads_of<InLaunch::Target>(o.size() - 1);
-    launches.push_back(l.in(where_more(rows, but_for) * batches.outer_size * heads * blocks_for(queries, code.block_queries())));
+    launches.push_back(
+        l.in(where_more(rows, but_for) * batches.outer_size * heads * blocks_for(queries, code.block_queries())));
   }
 
   static LoopLaunch zeros(std::uint32_t buffer, Int n) {
@@ -132,7 +140,12 @@ struct AttentionLaunches {
   template <class Buffer>
   gpu::Heads<InLaunch, Buffer> heads_of(std::size_t i) const {
     const Layout& x = o[i].layout;
-    return {.buffer = o[i], .offset = x.offset, .outer = batches.outer[i], .head = stride_of(x, 3), .row = stride_of(x, 2), .column = stride_of(x, 1)};
+    return {.buffer = o[i],
+            .offset = x.offset,
+            .outer = batches.outer[i],
+            .head = stride_of(x, 3),
+            .row = stride_of(x, 2),
+            .column = stride_of(x, 1)};
   }
   template <class K>
   void tell_inputs(LaunchOf<K>& l) const {
@@ -160,8 +173,8 @@ GpuLaunches gpu_attention(const GpuContext& cx, std::vector<Launch>& before) {
   Batches batches(cx);
   if (!batches.ok) return std::nullopt;
   const Int depth = fixed(size_of(q, 1), cx.node.info.loc), width = fixed(size_of(out, 1), cx.node.info.loc);
-  if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth ||
-      width.hint() > kAttentionDepth || depth.hint() == 0)
+  if (depth.is_symbolic() || width.is_symbolic() || depth.hint() > kAttentionDepth || width.hint() > kAttentionDepth ||
+      depth.hint() == 0)
     return std::nullopt;
   if (known_as(width, 0)) return std::vector<GpuLaunch>();
 

@@ -10,7 +10,8 @@ GpuLaunch indices_kernel(const NativeLaunch& check, std::uint32_t record, std::i
   const Operand& index = check.operands[0];
   GpuWalkDims walk(index.layout.sizes, {index.layout.strides}, (1u << index.layout.sizes.size()) - 1);
   const Int extent = check.ints[0], wraps = check.ints[2], n = walk.count();
-  LaunchOf l(gpu::CheckIndex{index.dtype, wraps.hint() != 0, walk.dims(), known_at_most(n, kCheckFewThreads) ? kCheckFewThreads : kCheckThreads});
+  LaunchOf l(gpu::CheckIndex{index.dtype, wraps.hint() != 0, walk.dims(),
+                             known_at_most(n, kCheckFewThreads) ? kCheckFewThreads : kCheckThreads});
   l->n = n, l->extent = extent, l->number = number, l->first = first ? 1 : 0;
   l->sizes = walk.sizes_told();
   l->index = {.buffer = index, .offset = index.layout.offset, .strides = walk.strides_told(0)};
@@ -32,7 +33,9 @@ GpuLaunch weights_kernel(const NativeLaunch& check, std::uint32_t record, std::i
 
 bool writes_input(const Lowered& l, const Launch& launch) {
   bool does = false;
-  for_each_use(launch, [&](std::uint32_t b, bool, bool written) { does = does || (written && l.buffers[b].kind == Buffer::Kind::Input); });
+  for_each_use(launch, [&](std::uint32_t b, bool, bool written) {
+    does = does || (written && l.buffers[b].kind == Buffer::Kind::Input);
+  });
   return does;
 }
 
@@ -59,7 +62,8 @@ void check_on_device(Lowered& l) {
       made.operands = {host.operands[0]};
       launch.what = std::move(made);
       launch.check = std::move(check);
-    } else if (record && !std::holds_alternative<NativeLaunch>(launch.what) && (writes_input(l, launch) || writes_at_indices(launch))) {
+    } else if (record && !std::holds_alternative<NativeLaunch>(launch.what) &&
+               (writes_input(l, launch) || writes_at_indices(launch))) {
       launch.guard = record;
     }
   }

@@ -40,7 +40,8 @@ GpuLaunches random(const GpuContext& cx, bool normal) {
   if (normal && out.dtype == DType::Float64) return std::nullopt;
   GpuWalkDims walk(out.layout.sizes, {out.layout.strides}, all_dims(out.layout.sizes.size()));
   LaunchOf l(gpu::Random{out.dtype, normal, walk.dims()});
-  l->n = walk.count(), l->seed = std::get<Int>(cx.node.args[3]), l->first = std::get<Int>(cx.node.args[4]), l->sizes = walk.sizes_told();
+  l->n = walk.count(), l->seed = std::get<Int>(cx.node.args[3]), l->first = std::get<Int>(cx.node.args[4]),
+  l->sizes = walk.sizes_told();
   l->out = {.buffer = out, .offset = out.layout.offset, .strides = walk.strides_told(0)};
   return std::vector<GpuLaunch>{l.in(blocks_for(walk.count(), kElementThreads))};
 }
@@ -83,8 +84,10 @@ GpuLaunches scatter(const GpuContext& cx, std::vector<Launch>& before, bool add)
   l->lines = lines.count(), l->n = n, l->line_sizes = lines.sizes_told();
   l->index = {.buffer = indices, .offset = index.offset, .step = index.strides[dim], .rows = lines.strides_told(0)};
   if (number) l->value = value;
-  else l->src = {.buffer = cx.operands[2], .offset = src.offset, .step = src.strides[dim], .rows = lines.strides_told(1)};
-  l->out = {.buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = lines.strides_told(number ? 1 : 2)};
+  else
+    l->src = {.buffer = cx.operands[2], .offset = src.offset, .step = src.strides[dim], .rows = lines.strides_told(1)};
+  l->out = {
+      .buffer = result, .offset = out.offset, .step = out.strides[dim], .rows = lines.strides_told(number ? 1 : 2)};
   launches.push_back(l.in(blocks_for(serial ? lines.count() : lines.count() * n, kElementThreads)));
   return launches;
 }
@@ -102,7 +105,8 @@ Ints strides_over(const Layout& l, std::size_t rank) {
 }
 
 /// to[position] = sum of the indices' values, each times its step.
-GpuLaunch offsets_launch(const std::vector<Operand>& indices, const Ints& extents, const Ints& steps, const Ints& positions, std::uint32_t to) {
+GpuLaunch offsets_launch(const std::vector<Operand>& indices, const Ints& extents, const Ints& steps,
+                         const Ints& positions, std::uint32_t to) {
   std::vector<Ints> strides;
   for (const Operand& index : indices) strides.push_back(strides_over(index.layout, positions.size()));
   GpuWalkDims walk(positions, strides, all_dims(positions.size()));
@@ -111,7 +115,11 @@ GpuLaunch offsets_launch(const std::vector<Operand>& indices, const Ints& extent
   LaunchOf l(code);
   l->positions = walk.count(), l->sizes = walk.sizes_told(), l->to = to;
   for (std::size_t k = 0; k < indices.size(); ++k)
-    l->indices[k] = {.buffer = indices[k], .offset = indices[k].layout.offset, .extent = extents[k], .step = steps[k], .strides = walk.strides_told(k)};
+    l->indices[k] = {.buffer = indices[k],
+                     .offset = indices[k].layout.offset,
+                     .extent = extents[k],
+                     .step = steps[k],
+                     .strides = walk.strides_told(k)};
   return l.in(blocks_for(walk.count(), kElementThreads));
 }
 
@@ -163,10 +171,13 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   add_copy(self, result, launches);
 
   Ints extents, steps;
-  for (int d : dims) extents.push_back(out.sizes[static_cast<std::size_t>(d)]), steps.push_back(out.strides[static_cast<std::size_t>(d)]);
+  for (int d : dims)
+    extents.push_back(out.sizes[static_cast<std::size_t>(d)]),
+        steps.push_back(out.strides[static_cast<std::size_t>(d)]);
   const Int positions = numel(common);
   std::uint32_t to = cx.scratch(DType::Int64, Int::max(1, positions) * 8);
-  const std::vector<Operand> indices(cx.operands.begin() + 1, cx.operands.begin() + 1 + static_cast<std::ptrdiff_t>(dims.size()));
+  const std::vector<Operand> indices(cx.operands.begin() + 1,
+                                     cx.operands.begin() + 1 + static_cast<std::ptrdiff_t>(dims.size()));
   launches.push_back(offsets_launch(indices, extents, steps, common, to));
 
   if (!add && !known_at_most(positions, 1)) {
@@ -182,14 +193,17 @@ GpuLaunches index_put(const GpuContext& cx, std::vector<Launch>& before) {
   put->to = to, put->values = values, put->out = result;
   put->values_offset = values.layout.offset, put->out_offset = out.offset;
   put->position_sizes = position_walk.sizes_told(), put->values_positions = position_walk.strides_told(0);
-  put->line_sizes = lines.sizes_told(), put->values_lines = lines.strides_told(0), put->out_lines = lines.strides_told(1);
-  launches.push_back(put.in(serial ? where_more(positions, 0) * blocks_for(lines.count(), kElementThreads) : blocks_for(positions * lines.count(), kElementThreads)));
+  put->line_sizes = lines.sizes_told(), put->values_lines = lines.strides_told(0),
+  put->out_lines = lines.strides_told(1);
+  launches.push_back(put.in(serial ? where_more(positions, 0) * blocks_for(lines.count(), kElementThreads)
+                                   : blocks_for(positions * lines.count(), kElementThreads)));
   return launches;
 }
 
 }  // namespace
 
-std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, const Ints& extents, const Operand& last, const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
+std::vector<GpuLaunch> gpu_last_places(const std::vector<Operand>& indices, const Ints& extents, const Operand& last,
+                                       const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
   Ints steps(extents.size(), Int(1));
   for (std::size_t k = extents.size(); k-- > 1;) steps[k - 1] = steps[k] * extents[k];
   const Int positions = numel(last.layout.sizes);

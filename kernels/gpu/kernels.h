@@ -7,13 +7,14 @@
 
 namespace reprise::kernels {
 
-// The kernels of launches.h. Each kind is told once, here: a struct of the parameters of its code, and in it `Args`, what a kernel takes.
-// Whoever makes a launch (LaunchOf in rules.h), the code (InCode in jit/gpu/kernels/code.h), a name for the code or a text of a launch
-// goes by these structs. `As` is a traits type that selects their representation: As::Number, As::Source (read), As::Target (written).
-// shape() gives the arguments of some code their dtypes and the lengths of their lists.
+// The kernels of launches.h. Each kind is told once, here: a struct of the parameters of its code, and in it `Args`,
+// what a kernel takes. Whoever makes a launch (LaunchOf in rules.h), the code (InCode in jit/gpu/kernels/code.h), a
+// name for the code or a text of a launch goes by these structs. `As` is a traits type that selects their
+// representation: As::Number, As::Source (read), As::Target (written). shape() gives the arguments of some code their
+// dtypes and the lengths of their lists.
 //
-// Offsets (from a buffer's first byte) and strides are in elements; a size of 1 that is broadcast has stride 0. Blocks are numbered along
-// x alone; how many there are is the launch's.
+// Offsets (from a buffer's first byte) and strides are in elements; a size of 1 that is broadcast has stride 0. Blocks
+// are numbered along x alone; how many there are is the launch's.
 //
 // Everything is deterministic: which thread adds what to what depends on sizes alone.
 
@@ -23,14 +24,16 @@ constexpr DType gpu_sum_dtype(DType t) {
 }
 
 inline constexpr int kProductTile = 64, kProductDepth = 16;
-/// Tiles that tensor cores may make instead: the larger one reads less for a product, the smaller one leaves fewer multiprocessors idle.
+/// Tiles that tensor cores may make instead: the larger one reads less for a product, the smaller one leaves fewer
+/// multiprocessors idle.
 struct ProductTileSize {
   int rows, columns;
 };
 inline constexpr ProductTileSize kProductTilesOfCores[] = {{128, 256}, {128, 64}};
 inline constexpr ProductTileSize kScaledTileOfCores{128, 128};
 inline constexpr int kScaledStep = 64;  ///< elements of k in a step of tensor cores
-inline constexpr std::int64_t kProductTilesEnough = 112;  ///< of blocks, for the devices that have tensor cores: about as many as they have multiprocessors
+/// of blocks, for the devices that have tensor cores: about as many as they have multiprocessors
+inline constexpr std::int64_t kProductTilesEnough = 112;
 constexpr int kProductThreads = 128, kProductDotThreads = 128, kProductSumThreads = 512, kProductStripThreads = 256;
 /// With fewer columns than this a block of product_dot makes one; otherwise each of its 4 warps does.
 inline constexpr std::int64_t kProductDotColumns = 4096;
@@ -110,7 +113,8 @@ struct ProductTiles {
     typename As::Target c;
     typename As::Number c_offset, a_batch, b_batch, c_batch, a_k, b_k, b_n, c_n;
     std::vector<Row<As>> rows;
-    REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_k, b_k, b_n, c_n, rows)
+    REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_k, b_k, b_n,
+                     c_n, rows)
     void shape(const ProductTiles& code) {
       a.dtype = b.dtype = c.dtype = code.dtype;
       if (code.bias) bias.emplace().buffer.dtype = code.dtype;
@@ -130,7 +134,8 @@ struct FewRowsArgs {
   typename As::Number c_offset, a_batch, b_batch, c_batch, a_m, a_k;
   std::optional<typename As::Number> b_k;  ///< without: 1
   typename As::Number b_n, c_m, c_n;
-  REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_m, a_k, b_k, b_n, c_m, c_n)
+  REPRISE_DESCRIBE(m, n, k, a, b, a_offset, b_offset, bias, c, c_offset, a_batch, b_batch, c_batch, a_m, a_k, b_k, b_n,
+                   c_m, c_n)
   template <class K>
   void shape(const K& code) {
     a.dtype = b.dtype = c.dtype = code.dtype;
@@ -149,8 +154,8 @@ struct ProductDot {
   template <class As>
   using Args = FewRowsArgs<As>;
 };
-/// The same for 2 and more rows of Float16 or BFloat16, where multiplications would keep a block busier than its loads: a block has kProductStrip columns, its
-/// warps share k, and tensor cores multiply, where the architecture has such.
+/// The same for 2 and more rows of Float16 or BFloat16, where multiplications would keep a block busier than its loads:
+/// a block has kProductStrip columns, its warps share k, and tensor cores multiply, where the architecture has such.
 struct ProductStrip {
   static constexpr std::string_view kKind = "product_strip";
   static constexpr bool kAnyStrides = false;
@@ -173,8 +178,9 @@ struct ProductSum {
   using Args = FewRowsArgs<As>;
 };
 
-// ---- products of quantized matrices: c[m, n] = (sum over k of a[m, k] * b[k, n] by scales) + bias[n]. a, b, c and bias are of dtypes of their
-// own; int8 products are summed in Int32, others in Float32. Not scaled: sums of Int32 are what is written.
+// ---- products of quantized matrices: c[m, n] = (sum over k of a[m, k] * b[k, n] by scales) + bias[n]. a, b, c and
+// bias are of dtypes of their own; int8 products are summed in Int32, others in Float32. Not scaled: sums of Int32 are
+// what is written.
 
 template <class As>
 struct ScalesOf {
@@ -187,7 +193,7 @@ struct ScalesOf {
 template <class As>
 struct ScaledArgs {
   typename As::Number m, n, k;
-  typename As::Number block;            ///< elements of k that share a scale
+  typename As::Number block;  ///< elements of k that share a scale
   typename As::Source a, b;
   typename As::Number a_offset, b_offset;
   std::optional<ScalesOf<As>> scale_a, scale_b;
@@ -195,7 +201,8 @@ struct ScaledArgs {
   std::optional<typename As::Number> bias_offset, bias_n;
   typename As::Target c;
   typename As::Number c_offset, a_m, a_k, b_k, b_n, c_m, c_n;
-  REPRISE_DESCRIBE(m, n, k, block, a, b, a_offset, b_offset, scale_a, scale_b, bias, bias_offset, bias_n, c, c_offset, a_m, a_k, b_k, b_n, c_m, c_n)
+  REPRISE_DESCRIBE(m, n, k, block, a, b, a_offset, b_offset, scale_a, scale_b, bias, bias_offset, bias_n, c, c_offset,
+                   a_m, a_k, b_k, b_n, c_m, c_n)
   template <class K>
   void shape(const K& code) {
     a.dtype = code.a, b.dtype = code.b, c.dtype = code.c;
@@ -217,7 +224,8 @@ struct ScaledTiles {
   template <class As>
   using Args = ScaledArgs<As>;
 };
-/// m <= device::kFewProductRows, neighbours along k are neighbours in a's and b's memory: a warp reads a column of b once. `block` is a multiple of 16.
+/// m <= device::kFewProductRows, neighbours along k are neighbours in a's and b's memory: a warp reads a column of b
+/// once. `block` is a multiple of 16.
 struct ScaledDot {
   static constexpr std::string_view kKind = "scaled_dot";
   DType a, b, c;
@@ -254,10 +262,14 @@ struct AttentionTiles {
   REPRISE_DESCRIBE(dtype, depth, width, mask, causal)
 
   /// Do tensor cores, where there are such, take the dtype and fit a query into registers?
-  constexpr bool for_tensor_cores() const { return (dtype == DType::Float16 || dtype == DType::BFloat16) && depth <= 128 && width <= 128; }
-  /// Of a block. All keys and values come from the second cache for each: where a multiprocessor has room for two blocks of 64, one of 128 asks for half as much (an H100: a
-  /// tenth faster); three of 64 are better than either.
-  constexpr int block_queries() const { return for_tensor_cores() && (depth > 64 || width > 64) ? 128 : loop_queries(); }
+  constexpr bool for_tensor_cores() const {
+    return (dtype == DType::Float16 || dtype == DType::BFloat16) && depth <= 128 && width <= 128;
+  }
+  /// Of a block. All keys and values come from the second cache for each: where a multiprocessor has room for two
+  /// blocks of 64, one of 128 asks for half as much (an H100: a tenth faster); three of 64 are better than either.
+  constexpr int block_queries() const {
+    return for_tensor_cores() && (depth > 64 || width > 64) ? 128 : loop_queries();
+  }
   /// How many at a time where there are none.
   constexpr int loop_queries() const {
     const int most = depth > width ? depth : width;
@@ -279,10 +291,11 @@ struct AttentionTiles {
   };
 };
 
-/// Few rows. A unit is a key head with the `group` query heads that it serves; its rows are numbered (query, head). A block takes `rows`
-/// rows of a unit and one of `splits` ranges of `range` keys. Where there is one it writes the result; else it leaves the unfinished sums in `parts`:
-/// [units, rows, splits, width + 2], the last two being the greatest score and the sum of exponentials. `arrived` counts, from 0 on, how many blocks of these
-/// rows have left theirs: the last one adds them up, in the order of the ranges.
+/// Few rows. A unit is a key head with the `group` query heads that it serves; its rows are numbered (query, head). A
+/// block takes `rows` rows of a unit and one of `splits` ranges of `range` keys. Where there is one it writes the
+/// result; else it leaves the unfinished sums in `parts`: [units, rows, splits, width + 2], the last two being the
+/// greatest score and the sum of exponentials. `arrived` counts, from 0 on, how many blocks of these rows have left
+/// theirs: the last one adds them up, in the order of the ranges.
 struct AttentionPart {
   static constexpr std::string_view kKind = "attention_part";
   DType dtype;
@@ -290,7 +303,8 @@ struct AttentionPart {
   Mask mask;
   bool causal;
   int rows;  ///< 1, 2, 4
-  /// Arguments that are known when the kernel is made; 0: not. Blocks divide by them, which takes longer than all else that is done for few keys.
+  /// Arguments that are known when the kernel is made; 0: not. Blocks divide by them, which takes longer than all else
+  /// that is done for few keys.
   int units = 0, places = 0, group = 0, k_units = 0, v_units = 0;
   REPRISE_DESCRIBE(dtype, depth, width, mask, causal, rows, units, places, group, k_units, v_units)
 
@@ -303,9 +317,10 @@ struct AttentionPart {
     typename As::Number group, splits, range;
     Heads<As, typename As::Source> q, k, v;
     std::optional<Heads<As, typename As::Source>> mask;
-    typename As::Target parts, arrived;    ///< arrived: Int32, by unit and `rows` rows
+    typename As::Target parts, arrived;  ///< arrived: Int32, by unit and `rows` rows
     Heads<As, typename As::Target> out;
-    REPRISE_DESCRIBE(rows, units, queries, keys, places, scale, k_units, v_units, group, splits, range, q, k, v, mask, parts, arrived, out)
+    REPRISE_DESCRIBE(rows, units, queries, keys, places, scale, k_units, v_units, group, splits, range, q, k, v, mask,
+                     parts, arrived, out)
     void shape(const AttentionPart& code) {
       q.buffer.dtype = k.buffer.dtype = v.buffer.dtype = out.buffer.dtype = code.dtype;
       if (code.mask != Mask::None) mask.emplace().buffer.dtype = mask_dtype(code.mask, code.dtype);
@@ -314,14 +329,14 @@ struct AttentionPart {
   };
 };
 
-// ---- rows: what is done along one dim, for every index of the others, whose sizes are a list, outermost first; a tensor has a list of
-// strides for it.
+// ---- rows: what is done along one dim, for every index of the others, whose sizes are a list, outermost first; a
+// tensor has a list of strides for it.
 
 template <class As, class Buffer>
 struct Along {
   Buffer buffer;
-  typename As::Number offset, step;          ///< step: along the dim
-  std::vector<typename As::Number> rows;     ///< strides of the others
+  typename As::Number offset, step;       ///< step: along the dim
+  std::vector<typename As::Number> rows;  ///< strides of the others
   REPRISE_DESCRIBE(buffer, offset, step, rows)
   void shape(DType t, int row_dims) { buffer.dtype = t, rows.resize(static_cast<std::size_t>(row_dims)); }
 };
@@ -329,8 +344,8 @@ struct Along {
 /// The place of the greatest (least) element of n, the first one of equals; a NaN is greater (less) than everything.
 struct ArgReduce {
   static constexpr std::string_view kKind = "arg_reduce";
-  /// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that is
-  /// out of range for an empty chunk. Join: the best of these.
+  /// Whole: all of a row at once. Chunks: that of every chunk of a row, as [rows, chunks], places in the row; one that
+  /// is out of range for an empty chunk. Join: the best of these.
   enum class Step : std::uint8_t { Whole, Chunks, Join };
   DType dtype;
   bool least;
@@ -342,7 +357,7 @@ struct ArgReduce {
   struct Args {
     typename As::Number rows, n, chunks;
     typename As::Source x;
-    typename As::Target out;                 ///< Int64
+    typename As::Target out;                   ///< Int64
     std::optional<typename As::Source> found;  ///< Join: what Chunks has given
     typename As::Number x_offset, out_offset;
     std::vector<typename As::Number> row_sizes, x_rows, out_rows, sizes, strides;  ///< the last two: of what is reduced
@@ -355,13 +370,15 @@ struct ArgReduce {
     }
   };
 };
-constexpr std::string_view name_of(ArgReduce::Step s) { return s == ArgReduce::Step::Whole ? "whole" : s == ArgReduce::Step::Chunks ? "chunks" : "join"; }
+constexpr std::string_view name_of(ArgReduce::Step s) {
+  return s == ArgReduce::Step::Whole ? "whole" : s == ArgReduce::Step::Chunks ? "chunks" : "join";
+}
 
 /// Running sums, of floats in Float64, each rounded once; of integers in Int64. A block has a row.
 struct Cumsum {
   static constexpr std::string_view kKind = "cumsum";
-  /// Whole: a block has a row. Totals: a block has a chunk of one, of which it gives the sum, as [rows, chunks] of cumsum_sum(to). Rest: it gives the running
-  /// sums of its chunk behind those of the chunks before it.
+  /// Whole: a block has a row. Totals: a block has a chunk of one, of which it gives the sum, as [rows, chunks] of
+  /// cumsum_sum(to). Rest: it gives the running sums of its chunk behind those of the chunks before it.
   enum class Step : std::uint8_t { Whole, Totals, Rest };
   DType from, to;
   int row_dims;
@@ -385,13 +402,16 @@ struct Cumsum {
     }
   };
 };
-constexpr std::string_view name_of(Cumsum::Step s) { return s == Cumsum::Step::Whole ? "whole" : s == Cumsum::Step::Totals ? "totals" : "rest"; }
+constexpr std::string_view name_of(Cumsum::Step s) {
+  return s == Cumsum::Step::Whole ? "whole" : s == Cumsum::Step::Totals ? "totals" : "rest";
+}
 
 /// The first k of every row in order, with their places; equals in order of place (kernels/reference/order.cc).
 struct Order {
   static constexpr std::string_view kKind = "order";
-  /// Whole: a block has a row. Chunks: it has a chunk of one, of k elements at least, and gives the chunk's first k as [rows, chunks, k], places in the row. Join: a
-  /// block has the first of a row's chunks, n of them in all; which places they are it `found`.
+  /// Whole: a block has a row. Chunks: it has a chunk of one, of k elements at least, and gives the chunk's first k as
+  /// [rows, chunks, k], places in the row. Join: a block has the first of a row's chunks, n of them in all; which
+  /// places they are it `found`.
   enum class Step : std::uint8_t { Whole, Chunks, Join };
   DType dtype;
   bool descending;
@@ -403,8 +423,8 @@ struct Order {
   struct Args {
     typename As::Number n, k, chunks;
     std::optional<typename As::Source> found;  ///< Int64
-    typename As::Number room;               ///< each row has twice so many elements of `keys` and `key_places`
-    typename As::Target keys, key_places;   ///< Int64 where order_is_wide, else Int32; Int32
+    typename As::Number room;                  ///< each row has twice so many elements of `keys` and `key_places`
+    typename As::Target keys, key_places;      ///< Int64 where order_is_wide, else Int32; Int32
     std::vector<typename As::Number> row_sizes;
     Along<As, typename As::Source> x;
     Along<As, typename As::Target> values, places;  ///< places: Int64
@@ -413,13 +433,17 @@ struct Order {
       if (code.step == Step::Join) found.emplace().dtype = DType::Int64;
       keys.dtype = order_is_wide(code.dtype) ? DType::Int64 : DType::Int32, key_places.dtype = DType::Int32;
       row_sizes.resize(static_cast<std::size_t>(code.row_dims));
-      x.shape(code.dtype, code.row_dims), values.shape(code.dtype, code.row_dims), places.shape(DType::Int64, code.row_dims);
+      x.shape(code.dtype, code.row_dims), values.shape(code.dtype, code.row_dims),
+          places.shape(DType::Int64, code.row_dims);
     }
   };
 };
-constexpr std::string_view name_of(Order::Step s) { return s == Order::Step::Whole ? "whole" : s == Order::Step::Chunks ? "chunks" : "join"; }
+constexpr std::string_view name_of(Order::Step s) {
+  return s == Order::Step::Whole ? "whole" : s == Order::Step::Chunks ? "chunks" : "join";
+}
 
-// ---- single elements; a thread has one, or several that are a block apart. Tensors have strides for a common list of sizes.
+// ---- single elements; a thread has one, or several that are a block apart. Tensors have strides for a common list of
+// sizes.
 
 template <class As, class Buffer>
 struct Elements {
@@ -430,8 +454,8 @@ struct Elements {
   void shape(DType t, int dims) { buffer.dtype = t, strides.resize(static_cast<std::size_t>(dims)); }
 };
 
-/// Are all index values within [0, extent), or with `wraps` within [-extent, extent)? The first one that is not is noted
-/// unless there is a note already. One block.
+/// Are all index values within [0, extent), or with `wraps` within [-extent, extent)? The first one that is not is
+/// noted unless there is a note already. One block.
 struct CheckIndex {
   static constexpr std::string_view kKind = "check_index";
   DType dtype;
@@ -445,7 +469,8 @@ struct CheckIndex {
     typename As::Number number, first;  ///< of the check, from 1 on; 1: the record has not been written before
     std::vector<typename As::Number> sizes;
     Elements<As, typename As::Source> index;
-    typename As::Target record;         ///< Int64: number of the check that failed or 0, place of its first bad value, the value
+    /// Int64: number of the check that failed or 0, place of its first bad value, the value
+    typename As::Target record;
     REPRISE_DESCRIBE(n, extent, number, first, sizes, index, record)
     void shape(const CheckIndex& code) {
       sizes.resize(static_cast<std::size_t>(code.dims));
@@ -454,8 +479,8 @@ struct CheckIndex {
   };
 };
 
-/// Can `wanted` categories be drawn by the weights of each row? They must be finite, not negative, and so many positive.
-/// One block of kCheckThreads.
+/// Can `wanted` categories be drawn by the weights of each row? They must be finite, not negative, and so many
+/// positive. One block of kCheckThreads.
 struct CheckWeights {
   static constexpr std::string_view kKind = "check_weights";
   DType dtype;
@@ -467,8 +492,8 @@ struct CheckWeights {
     typename As::Number number, first;  ///< as CheckIndex's
     typename As::Source weights;
     typename As::Number offset, row_step, step;
-    /// Int64: number of the check or 0; row * n + place of the first bad weight, and its bits as a double; or -1 - row of too few, and how
-    /// many are positive.
+    /// Int64: number of the check or 0; row * n + place of the first bad weight, and its bits as a double; or -1 - row
+    /// of too few, and how many are positive.
     typename As::Target record;
     REPRISE_DESCRIBE(rows, n, wanted, number, first, weights, offset, row_step, step, record)
     void shape(const CheckWeights& code) { weights.dtype = code.dtype, record.dtype = DType::Int64; }
@@ -517,7 +542,8 @@ struct Random {
   };
 };
 
-/// Draws by weights, as kernels/reference/order.cc makes them: with replacement, or single ones, by the running sums of the weights.
+/// Draws by weights, as kernels/reference/order.cc makes them: with replacement, or single ones, by the running sums of
+/// the weights.
 struct Draw {
   static constexpr std::string_view kKind = "draw";
   DType dtype;
@@ -527,16 +553,17 @@ struct Draw {
   struct Args {
     typename As::Number rows, n, samples, seed, first;
     typename As::Source weights, running;  ///< running: Float64 [rows, n], dense
-    typename As::Target out;                      ///< Int64
+    typename As::Target out;               ///< Int64
     typename As::Number weights_offset, weights_row, weights_step, out_offset, out_row, out_step;
-    REPRISE_DESCRIBE(rows, n, samples, seed, first, weights, running, out, weights_offset, weights_row, weights_step, out_offset, out_row, out_step)
+    REPRISE_DESCRIBE(rows, n, samples, seed, first, weights, running, out, weights_offset, weights_row, weights_step,
+                     out_offset, out_row, out_step)
     void shape(const Draw& code) {
       weights.dtype = code.dtype, running.dtype = DType::Float64, out.dtype = DType::Int64;
     }
   };
 };
-/// The time at which each category comes, if they come at random, in the mean as often as they weigh: the first ones are drawn without
-/// replacement. Infinite for a weight of 0.
+/// The time at which each category comes, if they come at random, in the mean as often as they weigh: the first ones
+/// are drawn without replacement. Infinite for a weight of 0.
 struct Arrivals {
   static constexpr std::string_view kKind = "arrivals";
   DType dtype;
@@ -553,8 +580,8 @@ struct Arrivals {
   };
 };
 
-/// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim, for every line of the others. Of equal indices the last one's element
-/// stays.
+/// out[.., index[.., i, ..], ..] = src[.., i, ..] along one dim, for every line of the others. Of equal indices the
+/// last one's element stays.
 struct Scatter {
   static constexpr std::string_view kKind = "scatter";
   enum class Mode : std::uint8_t {
@@ -584,7 +611,9 @@ struct Scatter {
     }
   };
 };
-constexpr std::string_view name_of(Scatter::Mode m) { return m == Scatter::Mode::Set ? "set" : m == Scatter::Mode::Number ? "number" : "add"; }
+constexpr std::string_view name_of(Scatter::Mode m) {
+  return m == Scatter::Mode::Set ? "set" : m == Scatter::Mode::Number ? "number" : "add";
+}
 
 // index_put in steps. A position is an element of the broadcast index tensors, a line one of the dims not indexed.
 
@@ -612,7 +641,8 @@ struct IndexOffsets {
     void shape(const IndexOffsets& code) {
       sizes.resize(static_cast<std::size_t>(code.dims));
       indices.resize(code.indices.size());
-      for (std::size_t i = 0; i < indices.size(); ++i) indices[i].buffer.dtype = code.indices[i], indices[i].strides.resize(sizes.size());
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        indices[i].buffer.dtype = code.indices[i], indices[i].strides.resize(sizes.size());
       to.dtype = DType::Int64;
     }
   };
@@ -646,11 +676,14 @@ struct IndexPut {
     typename As::Target out;
     typename As::Number values_offset, out_offset;
     std::vector<typename As::Number> position_sizes, values_positions, line_sizes, values_lines, out_lines;
-    REPRISE_DESCRIBE(positions, lines, to, values, out, values_offset, out_offset, position_sizes, values_positions, line_sizes, values_lines, out_lines)
+    REPRISE_DESCRIBE(positions, lines, to, values, out, values_offset, out_offset, position_sizes, values_positions,
+                     line_sizes, values_lines, out_lines)
     void shape(const IndexPut& code) {
       to.dtype = DType::Int64, values.dtype = out.dtype = code.dtype;
-      for (auto* list : {&position_sizes, &values_positions}) list->resize(static_cast<std::size_t>(code.position_dims));
-      for (auto* list : {&line_sizes, &values_lines, &out_lines}) list->resize(static_cast<std::size_t>(code.line_dims));
+      for (auto* list : {&position_sizes, &values_positions})
+        list->resize(static_cast<std::size_t>(code.position_dims));
+      for (auto* list : {&line_sizes, &values_lines, &out_lines})
+        list->resize(static_cast<std::size_t>(code.line_dims));
     }
   };
 };

@@ -10,25 +10,26 @@ using graph::OpId;
 
 namespace {
 
-constinit graph::OpColumn<GpuRule> g_column("kernels of devices", {
-                                                                       {OpId::mm, gpu_matmul},
-                                                                       {OpId::bmm, gpu_matmul},
-                                                                       {OpId::linear, gpu_matmul},
-                                                                       {OpId::int_mm, gpu_scaled},
-                                                                       {OpId::scaled_mm, gpu_scaled},
-                                                                       {OpId::scaled_dot_product_attention, gpu_attention},
-                                                                       {OpId::argmax, gpu_argmax},
-                                                                       {OpId::argmin, gpu_argmin},
-                                                                       {OpId::cumsum, gpu_cumsum},
-                                                                       {OpId::topk, gpu_topk},
-                                                                       {OpId::sort, gpu_sort},
-                                                                       {OpId::rand, gpu_rand},
-                                                                       {OpId::randn, gpu_randn},
-                                                                       {OpId::multinomial, gpu_multinomial},
-                                                                       {OpId::scatter, gpu_scatter},
-                                                                       {OpId::scatter_add, gpu_scatter_add},
-                                                                       {OpId::index_put, gpu_index_put},
-                                                                   });
+constinit graph::OpColumn<GpuRule> g_column("kernels of devices",
+                                            {
+                                                {OpId::mm, gpu_matmul},
+                                                {OpId::bmm, gpu_matmul},
+                                                {OpId::linear, gpu_matmul},
+                                                {OpId::int_mm, gpu_scaled},
+                                                {OpId::scaled_mm, gpu_scaled},
+                                                {OpId::scaled_dot_product_attention, gpu_attention},
+                                                {OpId::argmax, gpu_argmax},
+                                                {OpId::argmin, gpu_argmin},
+                                                {OpId::cumsum, gpu_cumsum},
+                                                {OpId::topk, gpu_topk},
+                                                {OpId::sort, gpu_sort},
+                                                {OpId::rand, gpu_rand},
+                                                {OpId::randn, gpu_randn},
+                                                {OpId::multinomial, gpu_multinomial},
+                                                {OpId::scatter, gpu_scatter},
+                                                {OpId::scatter_add, gpu_scatter_add},
+                                                {OpId::index_put, gpu_index_put},
+                                            });
 
 }  // namespace
 
@@ -46,7 +47,9 @@ std::optional<std::vector<Launch>> gpu_launches(const GpuContext& cx) {
   GpuLaunches made = rule ? (*rule)(cx, out) : std::nullopt;
   if (!made) return std::nullopt;
   for (const Operand& o : cx.operands) {
-    const auto has_it = std::find_if(made->begin(), made->end(), [&](const GpuLaunch& l) { return std::find(l.buffers.begin(), l.buffers.end(), o.buffer) != l.buffers.end(); });
+    const auto has_it = std::find_if(made->begin(), made->end(), [&](const GpuLaunch& l) {
+      return std::find(l.buffers.begin(), l.buffers.end(), o.buffer) != l.buffers.end();
+    });
     if (has_it != made->end()) has_it->operands.push_back(o);
   }
   for (GpuLaunch& l : *made) out.push_back({std::move(l), "", cx.node.info.loc, false, {}});

@@ -105,17 +105,21 @@ void add_tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n,
   if (a == gpu::Lines::Wide && row_dims > 1) a = gpu::Lines::Any;
   const bool tf32 = p.dtype == DType::Float32 && knobs().cuda_tf32 == "on";
   auto add = [&](ProductTileSize tile, Int where) {
-    LaunchOf l(gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value(), tile.rows, tile.columns, tf32});
+    LaunchOf l(
+        gpu::ProductTiles{p.dtype, a, lines_of(p.b), row_dims, p.bias.has_value(), tile.rows, tile.columns, tf32});
     tell_operands(l, p);
     l->b_k = p.b.k;
-    for (std::size_t d = 0; d < p.row_sizes.size(); ++d) l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
+    for (std::size_t d = 0; d < p.row_sizes.size(); ++d)
+      l->rows[d] = {.size = p.row_sizes[d], .a = p.a_rows[d], .c = p.c_rows[d]};
     out.push_back(l.in(where * p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns)));
   };
   Int rest = where_more(p.m, few_m) * where_more(p.n, few_n);
   if (is_short_type(p.dtype) || tf32)
     for (ProductTileSize tile : kProductTilesOfCores) {
       // The largest tiles that are enough, where half of one is not empty.
-      const Int enough = where_more(p.m, tile.rows / 2) * where_more(p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), kProductTilesEnough - 1);
+      const Int enough =
+          where_more(p.m, tile.rows / 2) *
+          where_more(p.batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns), kProductTilesEnough - 1);
       if (!known_as(enough, 0) && !known_as(rest, 0)) add(tile, rest * enough);
       rest = rest * (1 - enough);
     }
@@ -124,7 +128,7 @@ void add_tiled(const ProductOperands& p, std::int64_t few_m, std::int64_t few_n,
 
 /// For m in [least_m, most_m] and n > few_n; `known_m`: m if code may rely on it, or 0.
 GpuLaunch few_rows(const ProductOperands& p, std::int64_t known_m, std::int64_t least_m, std::int64_t most_m,
-                    std::int64_t few_n) {
+                   std::int64_t few_n) {
   const Int where = where_more(p.m, least_m - 1) * where_at_most(p.m, most_m) * where_more(p.n, few_n);
   auto tell = [&](auto l) {
     tell_operands(l, p);
@@ -137,7 +141,8 @@ GpuLaunch few_rows(const ProductOperands& p, std::int64_t known_m, std::int64_t 
   }
   if (known_as(p.b.k, 1)) {
     auto l = tell(LaunchOf(gpu::ProductDot{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
-    return l.in(where * p.batch * choose(where_more(kProductDotColumns, p.n), p.n, blocks_for(p.n, kProductDotThreads / 32)));
+    return l.in(where * p.batch *
+                choose(where_more(kProductDotColumns, p.n), p.n, blocks_for(p.n, kProductDotThreads / 32)));
   }
   auto l = tell(LaunchOf(gpu::ProductSum{p.dtype, static_cast<int>(known_m), p.bias.has_value()}));
   l->b_k = p.b.k;
@@ -175,13 +180,15 @@ GpuLaunches gpu_matmul(const GpuContext& cx, std::vector<Launch>&) {
   if (known_as(p.n, 1)) p.n = 1;
   std::vector<GpuLaunch> out;
   const bool together = p.row_sizes.size() == 1;
-  const bool rows = together && !known_above(p.m, kFewProductRows), columns = together && !known_at_most(p.m, kFewProductRows) && !known_above(p.n, kFewProductRows);
+  const bool rows = together && !known_above(p.m, kFewProductRows),
+             columns = together && !known_at_most(p.m, kFewProductRows) && !known_above(p.n, kFewProductRows);
   if (!together) {
     add_tiled(p, 0, 0, out);
   } else {
     if (rows) add_few_rows(p, 0, out);
     if (columns) add_few_rows(p.transposed(), kFewProductRows, out);
-    if (!known_at_most(p.m, kFewProductRows) && !known_at_most(p.n, kFewProductRows)) add_tiled(p, rows ? kFewProductRows : 0, columns ? kFewProductRows : 0, out);
+    if (!known_at_most(p.m, kFewProductRows) && !known_at_most(p.n, kFewProductRows))
+      add_tiled(p, rows ? kFewProductRows : 0, columns ? kFewProductRows : 0, out);
   }
   out[0].product = described(columns && !rows ? p.transposed() : p);
   for (std::size_t i = 1; i < out.size(); ++i) out[i].alternative = true;

@@ -23,7 +23,8 @@ GpuLaunches gpu_multinomial(const GpuContext& cx, std::vector<Launch>& before) {
   const Int seed = std::get<Int>(cx.node.args[3]), first = std::get<Int>(cx.node.args[4]);
   // Running sums, or times of arrival.
   const Operand made{cx.scratch(DType::Float64, rows * n * 8), DType::Float64, {{rows, n}, {n, 1}, 0}, true};
-  const bool may_be_single = replacement || !known_above(samples, 1), may_be_several = !replacement && !known_as(samples, 1);
+  const bool may_be_single = replacement || !known_above(samples, 1),
+             may_be_several = !replacement && !known_as(samples, 1);
 
   std::vector<GpuLaunch> launches;
   if (may_be_single) {
@@ -44,7 +45,8 @@ GpuLaunches gpu_multinomial(const GpuContext& cx, std::vector<Launch>& before) {
     l->weights = given, l->times = made;
     l->weights_offset = x.offset, l->weights_row = x.strides[0], l->weights_step = x.strides[1];
     launches.push_back(l.in(blocks_for(rows * n, kElementThreads) * (1 - where_is(samples, 1))));
-    const Operand times{cx.scratch(DType::Float64, rows * samples * 8), DType::Float64, {{rows, samples}, {samples, 1}, 0}, true};
+    const Operand times{
+        cx.scratch(DType::Float64, rows * samples * 8), DType::Float64, {{rows, samples}, {samples, 1}, 0}, true};
     const Operand drawn{result.buffer, result.dtype, out, true};
     launches.push_back(order_launch(cx, made, times, drawn, 1, samples * Int::min(samples - 1, 1), false));
   }

@@ -43,9 +43,12 @@ int dim_of(const graph::NodeArg& a, int rank) {
 std::uint32_t all_dims(int rank) { return (1u << rank) - 1; }
 
 /// Blocks for so many rows (or chunks) of this length.
-Int arg_blocks(Int rows, Int length) { return choose(where_at_most(length, kArgReduceWarp), blocks_for(rows, kArgReduceThreads / 32), rows); }
+Int arg_blocks(Int rows, Int length) {
+  return choose(where_at_most(length, kArgReduceWarp), blocks_for(rows, kArgReduceThreads / 32), rows);
+}
 
-/// How many chunks of `least` elements and more a row is taken in: several where few rows are long by the sizes at hand.
+/// How many chunks of `least` elements and more a row is taken in: several where few rows are long by the sizes at
+/// hand.
 std::int64_t chunks_of(Int rows, Int n, std::int64_t least, SourceLoc where, const char* why) {
   constexpr std::int64_t kMostSplitRows = 64, kBlocks = 512, kFewChunks = 4, kMostInOne = 1 << 18;
   if (rows.hint() > kMostSplitRows) return 1;
@@ -103,7 +106,8 @@ struct CumsumRows {
   GpuWalkDims rows;
   Int n;
   CumsumRows(const Operand& in, const Operand& result, int along)
-      : x(at_least_1d(in.layout)), out(at_least_1d(result.layout)), rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << along)), n(x.sizes[along]), dim(along) {}
+      : x(at_least_1d(in.layout)), out(at_least_1d(result.layout)),
+        rows(x.sizes, {x.strides, out.strides}, all_dims(x.dim()) & ~(1u << along)), n(x.sizes[along]), dim(along) {}
   LaunchOf<gpu::Cumsum> launch(const Operand& in, const Operand& result, gpu::Cumsum::Step step, Int chunks) const {
     LaunchOf l(gpu::Cumsum{in.dtype, result.dtype, rows.dims(), step});
     l->n = n, l->chunks = chunks, l->row_sizes = rows.sizes_told();
@@ -137,11 +141,13 @@ struct OrderRows {
 
   /// In so many blocks, which have n elements each, and no more than `most`.
   LaunchOf<gpu::Order> launch(gpu::Order::Step step, Int n, Int most, Int k, Int chunks, Int blocks) const {
-    const bool wide = order_is_wide(in.dtype), shared = !wide && (known_at_most(most, kOrderShared) || known_at_most(k, kOrderShared));
+    const bool wide = order_is_wide(in.dtype),
+               shared = !wide && (known_at_most(most, kOrderShared) || known_at_most(k, kOrderShared));
     const Int room = shared ? Int(0) : Int::max(k, Int::min(most, kOrderShared)), all = Int::max(1, blocks * room * 2);
     LaunchOf l(gpu::Order{in.dtype, descending, rows.dims(), step});
     l->n = n, l->k = k, l->chunks = chunks, l->room = room;
-    l->keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)), l->key_places = cx.scratch(DType::Int32, all * 4);
+    l->keys = cx.scratch(wide ? DType::Int64 : DType::Int32, all * (wide ? 8 : 4)),
+    l->key_places = cx.scratch(DType::Int32, all * 4);
     l->row_sizes = rows.sizes_told();
     l->x = {.buffer = in, .offset = x.offset, .step = x.strides[dim], .rows = rows.strides_told(0)};
     l->values = {.buffer = v, .offset = values.offset, .step = values.strides[dim], .rows = rows.strides_told(1)};
@@ -150,19 +156,25 @@ struct OrderRows {
   }
 };
 
-/// Few of long rows: the first of each chunk, and of these the first. In each chunk are at least k elements in all calls that the guards admit.
+/// Few of long rows: the first of each chunk, and of these the first. In each chunk are at least k elements in all
+/// calls that the guards admit.
 GpuLaunches order(const GpuContext& cx, const graph::NodeArg& dim_arg, bool descending) {
   using Step = gpu::Order::Step;
   const Operand &x = cx.operands[0], &v = cx.operands[1], &p = cx.operands[2];
   const int dim = dim_of(dim_arg, at_least_1d(x.layout).dim());
   const OrderRows r{cx, x, v, p, dim, descending};
   const Int n = r.x.sizes[dim], k = r.values.sizes[dim], rows = r.rows.count();
-  const std::int64_t chunks = k.hint() > kOrderShared ? 1 : chunks_of(rows, n, std::max(kChunk, 4 * k.hint()), cx.node.info.loc, "rows that a block orders");
-  if (chunks == 1 || !graph::require(detail::compare_le(k * chunks, n, cx.node.info.loc), "rows in chunks of k elements at least"))
+  const std::int64_t chunks = k.hint() > kOrderShared ? 1
+                                                      : chunks_of(rows, n, std::max(kChunk, 4 * k.hint()),
+                                                                  cx.node.info.loc, "rows that a block orders");
+  if (chunks == 1 ||
+      !graph::require(detail::compare_le(k * chunks, n, cx.node.info.loc), "rows in chunks of k elements at least"))
     return std::vector<GpuLaunch>{order_launch(cx, x, v, p, dim, k, descending)};
   const Int found = rows * chunks * k;
-  const std::uint32_t values = cx.scratch(x.dtype, Int::max(1, found) * item_size(x.dtype)), places = cx.scratch(DType::Int64, Int::max(1, found) * item_size(DType::Int64));
-  LaunchOf first = r.launch(Step::Chunks, n, blocks_for(n, chunks), k, chunks, rows * chunks), join = r.launch(Step::Join, k * chunks, k * chunks, k, 1, rows);
+  const std::uint32_t values = cx.scratch(x.dtype, Int::max(1, found) * item_size(x.dtype)),
+                      places = cx.scratch(DType::Int64, Int::max(1, found) * item_size(DType::Int64));
+  LaunchOf first = r.launch(Step::Chunks, n, blocks_for(n, chunks), k, chunks, rows * chunks),
+           join = r.launch(Step::Join, k * chunks, k * chunks, k, 1, rows);
   first->values.buffer = values, first->places.buffer = places;
   join->x.buffer = values, join->found = places;
   return std::vector<GpuLaunch>{first.in(rows * chunks * where_more(k, 0)), join.in(rows * where_more(k, 0))};
@@ -176,7 +188,7 @@ GpuLaunch cumsum_launch(const Operand& in, const Operand& result, int dim, Int w
 }
 
 GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v, const Operand& p, int dim, Int k,
-                        bool descending) {
+                       bool descending) {
   const OrderRows r{cx, in, v, p, dim, descending};
   const Int n = r.x.sizes[dim], rows = r.rows.count();
   return r.launch(gpu::Order::Step::Whole, n, n, k, 1, rows).in(rows * where_more(k, 0));
@@ -185,7 +197,11 @@ GpuLaunch order_launch(const GpuContext& cx, const Operand& in, const Operand& v
 GpuLaunches gpu_argmax(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, false); }
 GpuLaunches gpu_argmin(const GpuContext& cx, std::vector<Launch>&) { return arg_reduce(cx, true); }
 GpuLaunches gpu_cumsum(const GpuContext& cx, std::vector<Launch>&) { return cumsum(cx); }
-GpuLaunches gpu_topk(const GpuContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3])); }
-GpuLaunches gpu_sort(const GpuContext& cx, std::vector<Launch>&) { return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2])); }
+GpuLaunches gpu_topk(const GpuContext& cx, std::vector<Launch>&) {
+  return order(cx, cx.node.args[2], std::get<bool>(cx.node.args[3]));
+}
+GpuLaunches gpu_sort(const GpuContext& cx, std::vector<Launch>&) {
+  return order(cx, cx.node.args[1], std::get<bool>(cx.node.args[2]));
+}
 
 }  // namespace reprise::kernels

@@ -32,8 +32,8 @@ GpuLaunches gpu_multinomial(const GpuContext&, std::vector<Launch>& before);
 /// Running sums of x along `dim`. `where`: 1, or 0 where there is nothing to do.
 GpuLaunch cumsum_launch(const Operand& x, const Operand& out, int dim, Int where = 1);
 /// The first k along `dim` in order; k = 0: nothing to do.
-GpuLaunch order_launch(const GpuContext&, const Operand& x, const Operand& values, const Operand& places, int dim, Int k,
-                        bool descending);
+GpuLaunch order_launch(const GpuContext&, const Operand& x, const Operand& values, const Operand& places, int dim,
+                       Int k, bool descending);
 
 /// What a launch's arguments are told with. Each must be told.
 struct InLaunch {
@@ -86,7 +86,8 @@ class LaunchOf {
     });
     const auto as_code_has_them = gpu::shaped<InLaunch>(code_);
     for_each_leaf("", as_code_has_them, [&](const std::string&, const auto&) { ++wanted; });
-    REPRISE_CHECK(l.buffers.size() + l.ints.size() == wanted, " ", K::kKind, " has ", wanted, " arguments, and was told ", l.buffers.size() + l.ints.size());
+    REPRISE_CHECK(l.buffers.size() + l.ints.size() == wanted, " ", K::kKind, " has ", wanted,
+                  " arguments, and was told ", l.buffers.size() + l.ints.size());
     l.names.insert(l.names.end(), numbers.begin(), numbers.end());
     return l;
   }
@@ -101,7 +102,7 @@ class LaunchOf {
 struct GpuWalkDims {
   GpuWalkDims(const Ints& sizes, const std::vector<Ints>& strides, std::uint32_t dims);
   Ints sizes;
-  std::vector<Ints> strides;             ///< by tensor
+  std::vector<Ints> strides;  ///< by tensor
   int dims() const { return static_cast<int>(sizes.size()); }
   Int count() const;
   /// As arguments.
@@ -116,7 +117,9 @@ inline Int where_at_most(Int a, Int b) { return 1 - where_more(a, b); }
 /// 1 where a is the number k, else 0.
 inline Int where_is(Int a, std::int64_t k) { return where_more(a, k - 1) * where_at_most(a, k); }
 /// `where`: 1 or 0.
-inline Int choose(Int where, Int yes, Int no) { return same_number(where, 1) ? yes : same_number(where, 0) ? no : where * yes + (1 - where) * no; }
+inline Int choose(Int where, Int yes, Int no) {
+  return same_number(where, 1) ? yes : same_number(where, 0) ? no : where * yes + (1 - where) * no;
+}
 /// Blocks that have `each` of n.
 inline Int blocks_for(Int n, std::int64_t each) { return Int::ceil_div(n, each); }
 

@@ -1,5 +1,5 @@
-// Products of quantized matrices for blocks of threads: int_mm, scaled_mm. A few rows of operands that are dense along k go to the kernel
-// that reads the weights once.
+// Products of quantized matrices for blocks of threads: int_mm, scaled_mm. A few rows of operands that are dense along
+// k go to the kernel that reads the weights once.
 #include "kernels/gpu/rules.h"
 #include "kernels/launch/scales.h"
 
@@ -9,7 +9,9 @@ using device::kFewProductRows;
 
 namespace {
 
-gpu::Lines lines_of(Int k_stride, Int line_stride) { return known_as(k_stride, 1) ? gpu::Lines::Deep : known_as(line_stride, 1) ? gpu::Lines::Wide : gpu::Lines::Any; }
+gpu::Lines lines_of(Int k_stride, Int line_stride) {
+  return known_as(k_stride, 1) ? gpu::Lines::Deep : known_as(line_stride, 1) ? gpu::Lines::Wide : gpu::Lines::Any;
+}
 
 /// 1 where a == b, else 0.
 Int where_same(Int a, Int b) { return same_number(a, b) ? Int(1) : 1 - where_more(a, b) - where_more(b, a); }
@@ -79,18 +81,25 @@ GpuLaunches gpu_scaled(const GpuContext& cx, std::vector<Launch>&) {
   const bool scaled = cx.operands.back().dtype != DType::Int32;
   ScaledOperands p{cx.operands, scaled, scaled && cx.operands.size() == 6};
   if (scaled)
-    if (const auto* block = std::get_if<Ints>(&cx.node.args[6])) p.block_k = (*block)[0].hint(), p.block_n = (*block)[1].hint();
+    if (const auto* block = std::get_if<Ints>(&cx.node.args[6]))
+      p.block_k = (*block)[0].hint(), p.block_n = (*block)[1].hint();
   if (p.block_k % kProductDepth != 0 || p.block_k > ScaledCall::kLongestSum) return std::nullopt;  // the host's
-  const DType a = p.a().dtype, b = p.b().dtype, c = p.c().dtype, bias = p.has_bias ? cx.operands[4].dtype : DType::Float32;
+  const DType a = p.a().dtype, b = p.b().dtype, c = p.c().dtype,
+              bias = p.has_bias ? cx.operands[4].dtype : DType::Float32;
   const Layout &la = p.a().layout, &lb = p.b().layout;
   const bool deep = known_as(la.strides[1], 1) && known_as(lb.strides[0], 1);
   const bool few = deep && !known_above(p.m(), kFewProductRows) && !known_above(p.k(), ScaledCall::kLongestSum);
   std::vector<GpuLaunch> out;
-  // What the kernel of few rows sums in one piece is bounded: beyond it the tiles, which are told by the product of both conditions.
-  const Int is_few = few ? where_at_most(p.m(), kFewProductRows) * where_at_most(p.k(), ScaledCall::kLongestSum) : Int(0);
+  // What the kernel of few rows sums in one piece is bounded: beyond it the tiles, which are told by the product of
+  // both conditions.
+  const Int is_few =
+      few ? where_at_most(p.m(), kFewProductRows) * where_at_most(p.k(), ScaledCall::kLongestSum) : Int(0);
   if (few) {
     // Code for a single row needs fewer registers, so more of it waits for memory at a time.
-    auto add = [&](int known_m, Int where) { out.push_back(p.told(gpu::ScaledDot{a, b, c, known_m, p.has_bias, bias}).in(is_few * where * blocks_for(p.n(), kProductDotThreads / 32))); };
+    auto add = [&](int known_m, Int where) {
+      out.push_back(p.told(gpu::ScaledDot{a, b, c, known_m, p.has_bias, bias})
+                        .in(is_few * where * blocks_for(p.n(), kProductDotThreads / 32)));
+    };
     if (p.m().is_symbolic()) {
       add(1, where_is(p.m(), 1));
       add(0, where_more(p.m(), 1));
@@ -101,12 +110,18 @@ GpuLaunches gpu_scaled(const GpuContext& cx, std::vector<Launch>&) {
   if (!few || !known_as(is_few, 1)) {
     const bool long_blocks = !scaled || p.block_k % kScaledStep == 0;
     auto add = [&](ProductTileSize tile, Int where) {
-      auto l = p.told(gpu::ScaledTiles{a, b, c, lines_of(la.strides[1], la.strides[0]), lines_of(lb.strides[0], lb.strides[1]), p.has_bias, bias, long_blocks, tile.rows, tile.columns});
+      auto l = p.told(gpu::ScaledTiles{a, b, c, lines_of(la.strides[1], la.strides[0]),
+                                       lines_of(lb.strides[0], lb.strides[1]), p.has_bias, bias, long_blocks, tile.rows,
+                                       tile.columns});
       out.push_back(l.in((1 - is_few) * where * blocks_for(p.m(), tile.rows) * blocks_for(p.n(), tile.columns)));
     };
     const ProductTileSize large = kScaledTileOfCores;
     const bool one_byte = item_size(a) == 1 && item_size(b) == 1;
-    const Int enough = long_blocks && one_byte ? where_more(p.m(), large.rows / 2) * where_more(blocks_for(p.m(), large.rows) * blocks_for(p.n(), large.columns), kProductTilesEnough - 1) : Int(0);
+    const Int enough =
+        long_blocks && one_byte
+            ? where_more(p.m(), large.rows / 2) *
+                  where_more(blocks_for(p.m(), large.rows) * blocks_for(p.n(), large.columns), kProductTilesEnough - 1)
+            : Int(0);
     if (!known_as(enough, 0)) add(large, enough);
     if (!known_as(enough, 1)) add({kProductTile, kProductTile}, 1 - enough);
   }

@@ -36,7 +36,8 @@ struct Plan {
 std::int64_t columns_of_block(const LoopKernel& k, int dim) {
   std::int64_t least = kColumnBytes / kColumnsOfBlock;
   for (const Access& a : k.accesses)
-    if (is_plain(a.strides[static_cast<std::size_t>(dim)], 1)) least = std::min<std::int64_t>(least, item_size(k.buffers[a.buffer].dtype));
+    if (is_plain(a.strides[static_cast<std::size_t>(dim)], 1))
+      least = std::min<std::int64_t>(least, item_size(k.buffers[a.buffer].dtype));
   return kColumnBytes / least;
 }
 
@@ -226,7 +227,8 @@ class Splitter {
     for (std::size_t j = 0; j < order.size(); ++j) order[j] = j;
     if (vector_dim(k_) < k_.n_kept) std::rotate(order.begin(), order.begin() + k_.n_kept, order.end());
     strides_.resize(rest_.size(), Int(1));
-    for (std::size_t j = order.size(); j-- > 0;) strides_[order[j]] = partials_, partials_ = partials_ * rest_[order[j]].extent;
+    for (std::size_t j = order.size(); j-- > 0;)
+      strides_[order[j]] = partials_, partials_ = partials_ * rest_[order[j]].extent;
     finished_.strides.resize(kept_.size(), Int(1));
     for (std::size_t d = kept_.size(); d-- > 0;) finished_.strides[d] = points_, points_ = points_ * kept_[d].extent;
   }

@@ -32,7 +32,8 @@ struct Element {
 /// Of 32 elements in 16 bytes.
 int by_halves(const std::uint8_t* q, int e) { return e < 16 ? q[e] & 15 : q[e - 16] >> 4; }
 
-/// Of 12 bytes eight numbers of 6 bits, and eight more: four of each have bytes of their own, whose upper two bits are those of the other four.
+/// Of 12 bytes eight numbers of 6 bits, and eight more: four of each have bytes of their own, whose upper two bits are
+/// those of the other four.
 void scales_of_k(const std::uint8_t* s, int i, int& scale, int& least) {
   if (i < 4) scale = s[i] & 63, least = s[i + 4] & 63;
   else scale = (s[i + 4] & 15) | (s[i - 4] >> 6) << 4, least = s[i + 4] >> 4 | (s[i] >> 6) << 4;
@@ -48,10 +49,12 @@ Element element(BlockFormat f, const std::uint8_t* b, int e) {
     case BlockFormat::Q8_0: return {signed_at(b + 2 + e), d};
     case BlockFormat::Q2_K: {
       const std::uint8_t s = b[e / 16];
-      return {b[16 + e / 128 * 32 + e % 32] >> (e / 32 % 4 * 2) & 3, half_at(b + 80) * static_cast<float>(s & 15), half_at(b + 82) * static_cast<float>(s >> 4)};
+      return {b[16 + e / 128 * 32 + e % 32] >> (e / 32 % 4 * 2) & 3, half_at(b + 80) * static_cast<float>(s & 15),
+              half_at(b + 82) * static_cast<float>(s >> 4)};
     }
     case BlockFormat::Q3_K: {
-      const int i = e / 16, low = i < 8 ? b[96 + i] & 15 : b[88 + i] >> 4, s = low | (b[104 + i % 4] >> (i / 4 * 2) & 3) << 4;
+      const int i = e / 16, low = i < 8 ? b[96 + i] & 15 : b[88 + i] >> 4,
+                s = low | (b[104 + i % 4] >> (i / 4 * 2) & 3) << 4;
       const int q = (b[32 + e / 128 * 32 + e % 32] >> (e / 32 % 4 * 2) & 3) | (b[e % 32] >> (e / 32) & 1) << 2;
       return {q - 4, half_at(b + 108) * static_cast<float>(s - 32)};
     }
@@ -62,11 +65,14 @@ Element element(BlockFormat f, const std::uint8_t* b, int e) {
       scales_of_k(b + 4, i, s, t);
       const std::uint8_t* q = b + (f == BlockFormat::Q4_K ? 16 : 48) + i / 2 * 32 + e % 32;
       const int fifth = f == BlockFormat::Q4_K ? 0 : b[16 + e % 32] >> i & 1;
-      return {(i % 2 ? *q >> 4 : *q & 15) | fifth << 4, d * static_cast<float>(s), half_at(b + 2) * static_cast<float>(t)};
+      return {(i % 2 ? *q >> 4 : *q & 15) | fifth << 4, d * static_cast<float>(s),
+              half_at(b + 2) * static_cast<float>(t)};
     }
     case BlockFormat::Q6_K: {
-      const int half = e / 128, in = e % 128, low = b[half * 64 + in % 64], high = b[128 + half * 32 + in % 32] >> (in / 32 * 2) & 3;
-      return {((in < 64 ? low & 15 : low >> 4) | high << 4) - 32, half_at(b + 208) * static_cast<float>(signed_at(b + 192 + e / 16))};
+      const int half = e / 128, in = e % 128, low = b[half * 64 + in % 64],
+                high = b[128 + half * 32 + in % 32] >> (in / 32 * 2) & 3;
+      return {((in < 64 ? low & 15 : low >> 4) | high << 4) - 32,
+              half_at(b + 208) * static_cast<float>(signed_at(b + 192 + e / 16))};
     }
     case BlockFormat::IQ4_NL: return {kIq4Table[by_halves(b + 2, e)], d};
     case BlockFormat::IQ4_XS: {
@@ -86,7 +92,8 @@ Element element(BlockFormat f, const std::uint8_t* b, int e) {
 }  // namespace
 
 std::optional<BlockFormat> block_format(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kBlockFacts), std::end(kBlockFacts), [&](const BlockFacts& f) { return f.name == name; });
+  const auto* found =
+      std::find_if(std::begin(kBlockFacts), std::end(kBlockFacts), [&](const BlockFacts& f) { return f.name == name; });
   if (found == std::end(kBlockFacts)) return std::nullopt;
   return found->format;
 }

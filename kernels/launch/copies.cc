@@ -17,7 +17,8 @@ void note_epilogue_copies(const graph::Graph& g, Lowered& l) {
   for (std::size_t i = 0; i < l.outputs.size(); ++i) {
     const graph::OutputSpec& spec = g.outputs[i];
     Lowered::Out& out = l.outputs[i];
-    if (spec.kind == graph::OutputSpec::Kind::NewValueOfInput && !out.in_place) out.copied = bytes_of(out.target.sizes, g.meta(g.inputs[spec.source].value).dtype);
+    if (spec.kind == graph::OutputSpec::Kind::NewValueOfInput && !out.in_place)
+      out.copied = bytes_of(out.target.sizes, g.meta(g.inputs[spec.source].value).dtype);
   }
 }
 

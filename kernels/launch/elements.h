@@ -18,14 +18,14 @@ extern std::optional<Int> (*planted_broadcast_step)(Int size, Int to);
 /// loops: its offset, then a coefficient for each loop.
 struct ElementRead {
   enum class By : std::uint8_t {
-    Broadcast,                          ///< `of` is an operand of a pointwise operator whose result is `made`
-    View,                               ///< `made` is a view of `of`
-    Place                               ///< `made` is read at `to`; its root `of` stands at `place`
+    Broadcast,  ///< `of` is an operand of a pointwise operator whose result is `made`
+    View,       ///< `made` is a view of `of`
+    Place       ///< `made` is read at `to`; its root `of` stands at `place`
   } by = By::Broadcast;
-  std::string name;                     ///< of the operand: "%3"
-  Layout made, of;                      ///< as the graph has them
-  Ints extents;                         ///< of the loops
-  std::vector<Ints> at, read;           ///< index of `made` and of `of`, by dimension
+  std::string name;            ///< of the operand: "%3"
+  Layout made, of;             ///< as the graph has them
+  Ints extents;                ///< of the loops
+  std::vector<Ints> at, read;  ///< index of `made` and of `of`, by dimension
   Layout place;
   Ints to;
 };

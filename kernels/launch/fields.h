@@ -11,15 +11,17 @@
 
 namespace reprise::kernels {
 
-/// Names the fields of a struct, in the order in which they are declared. Whoever reads, writes or prints all of them goes by this list,
-/// so that a field is told once.
-#define REPRISE_DESCRIBE(...)                                 \
+/// Names the fields of a struct, in the order in which they are declared. Whoever reads, writes or prints all of them
+/// goes by this list, so that a field is told once.
+#define REPRISE_DESCRIBE(...)                               \
   static constexpr std::string_view kFields = #__VA_ARGS__; \
   auto fields() { return std::tie(__VA_ARGS__); }           \
   auto fields() const { return std::tie(__VA_ARGS__); }
 
 template <class T>
-concept Described = requires { std::remove_const_t<T>::kFields; };
+concept Described = requires {
+  std::remove_const_t<T>::kFields;
+};
 
 namespace field_list {
 
@@ -62,9 +64,11 @@ consteval std::array<std::string_view, N> names_of(std::string_view list) {
 template <Described T, class F>
 void for_each_field(T& x, F&& f) {
   using Plain = std::remove_const_t<T>;
-  static_assert(field_list::laid_out(alignof(Plain), std::type_identity<decltype(std::declval<Plain&>().fields())>{}) == sizeof(Plain),
+  static_assert(field_list::laid_out(alignof(Plain), std::type_identity<decltype(std::declval<Plain&>().fields())>{}) ==
+                    sizeof(Plain),
                 "REPRISE_DESCRIBE names every field, in the order of declaration");
-  [[maybe_unused]] static constexpr auto names = field_list::names_of<std::tuple_size_v<decltype(x.fields())>>(Plain::kFields);
+  [[maybe_unused]] static constexpr auto names =
+      field_list::names_of<std::tuple_size_v<decltype(x.fields())>>(Plain::kFields);
   std::apply(
       [&](auto&... field) {
         [[maybe_unused]] std::size_t i = 0;
@@ -73,13 +77,15 @@ void for_each_field(T& x, F&& f) {
       x.fields());
 }
 
-/// f(name, leaf) for every field that has no fields of its own, in order: "n", "a.offset", "rows[0]". Optional ones that are not there
-/// are left out.
+/// f(name, leaf) for every field that has no fields of its own, in order: "n", "a.offset", "rows[0]". Optional ones
+/// that are not there are left out.
 template <class T, class F>
 void for_each_leaf(const std::string& name, T& x, F&& f) {
   using Plain = std::remove_const_t<T>;
   if constexpr (Described<Plain>) {
-    for_each_field(x, [&](std::string_view own, auto& field) { for_each_leaf(name.empty() ? std::string(own) : name + '.' + std::string(own), field, f); });
+    for_each_field(x, [&](std::string_view own, auto& field) {
+      for_each_leaf(name.empty() ? std::string(own) : name + '.' + std::string(own), field, f);
+    });
   } else if constexpr (field_list::is_list<Plain>) {
     for (std::size_t i = 0; i < x.size(); ++i) for_each_leaf(name + '[' + std::to_string(i) + ']', x[i], f);
   } else if constexpr (field_list::is_optional<Plain>) {

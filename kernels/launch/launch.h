@@ -10,19 +10,19 @@
 #include "base/checked_math.h"
 #include "device/backend.h"
 #include "graph/graph.h"
-#include "reprise/error.h"
-#include "reprise/kernel.h"
 #include "kernels/launch/code.h"
 #include "kernels/loop/ir.h"
+#include "reprise/error.h"
+#include "reprise/kernel.h"
 
 namespace reprise::kernels {
 
 /// Bytes a program touches. Temps and outputs are sized per recording.
 struct Buffer {
   enum class Kind : std::uint8_t { Input, Output, Temp } kind;
-  std::uint32_t index = 0;       ///< Input: graph input; Output: graph output whose storage this is
+  std::uint32_t index = 0;  ///< Input: graph input; Output: graph output whose storage this is
   DType dtype = DType::Float32;
-  Int bytes = 0;                 ///< Temp, Output
+  Int bytes = 0;  ///< Temp, Output
 };
 
 /// A view of a buffer as a launch uses it. Layout offset is in elements from the buffer's first byte
@@ -32,7 +32,7 @@ struct Operand {
   DType dtype = DType::Float32;
   Layout layout;
   bool written = false;
-  bool kept = false;             ///< written, and what is not written stays: it is read, too
+  bool kept = false;  ///< written, and what is not written stays: it is read, too
 };
 
 /// What native kernels are called with (reprise/kernel.h). They may use device::parallel_for.
@@ -43,7 +43,8 @@ using reprise::TensorView;
 using NativeArgs = reprise::KernelCall;
 using NativeFn = reprise::Kernel;
 
-/// A loop kernel with the buffers it runs on (kernel.buffers[i] is program buffer `buffers[i]`; accesses hold the layouts).
+/// A loop kernel with the buffers it runs on (kernel.buffers[i] is program buffer `buffers[i]`; accesses hold the
+/// layouts).
 struct LoopLaunch {
   LoopKernel kernel;
   std::vector<std::uint32_t> buffers;
@@ -51,70 +52,73 @@ struct LoopLaunch {
 /// A C++ kernel with resolved views.
 struct NativeLaunch {
   NativeFn fn = nullptr;
-  std::vector<Operand> operands;        ///< tensors, then results, then the workspace where there is one
+  std::vector<Operand> operands;  ///< tensors, then results, then the workspace where there is one
   std::vector<NativeArg> args;
   std::vector<Int> ints;
   std::vector<Scalar> numbers;
   std::vector<std::string> strings;
   std::uint32_t first_result = 0, n_results = 0;
   bool has_workspace = false;
-  bool captured = false;                ///< `fn` queues work of another library: on a device a node of its graphs, not a step of the host
-  std::vector<KernelCode> micro;        ///< machine code that it asks the JIT for (kernels/cpu/micro_kernels.h)
+  /// `fn` queues work of another library: on a device a node of its graphs, not a step of the host
+  bool captured = false;
+  std::vector<KernelCode> micro;  ///< machine code that it asks the JIT for (kernels/cpu/micro_kernels.h)
 };
-/// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the buffers,
-/// then `ints`; offsets and strides, in elements, are among these. LaunchOf in kernels/gpu/rules.h makes it.
+/// A kernel written for a device's blocks of threads (kernels/gpu/kernels.h says what each does). Its arguments are the
+/// buffers, then `ints`; offsets and strides, in elements, are among these. LaunchOf in kernels/gpu/rules.h makes it.
 struct GpuLaunch {
   KernelCode code;
   std::vector<std::uint32_t> buffers;
-  std::vector<bool> written;            ///< by buffers
+  std::vector<bool> written;  ///< by buffers
   std::vector<Int> ints;
-  std::vector<std::string> names;       ///< of the buffers, then of `ints`: for people
-  Int blocks;                           ///< along x; 0: nothing to do
-  Int most = 0;                         ///< blocks of calls that are to share a recording; 0: any (Program::bounds)
-  /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that in
-  /// their place. Its buffers are this launch's: a, b, [bias], c.
+  std::vector<std::string> names;  ///< of the buffers, then of `ints`: for people
+  Int blocks;                      ///< along x; 0: nothing to do
+  Int most = 0;                    ///< blocks of calls that are to share a recording; 0: any (Program::bounds)
+  /// What this launch and the alternatives after it compute, if it is a matrix product: a device's library may do that
+  /// in their place. Its buffers are this launch's: a, b, [bias], c.
   std::optional<device::ProductOf<Int>> product{};
-  bool alternative = false;             ///< computes what the launch before does, for other sizes
-  std::vector<Operand> operands{};      ///< what the operator was given and gives, each at the first of its launches that has the buffer: subject of proofs
+  bool alternative = false;  ///< computes what the launch before does, for other sizes
+  /// what the operator was given and gives, each at the first of its launches that has the buffer: subject of proofs
+  std::vector<Operand> operands{};
 };
 /// A check of values on a device, as far as its message needs it (check_fault).
 struct ValueCheck {
   enum class Of : std::uint8_t {
-    Indices,                            ///< they must be within [0, extent), the size of `dim`
-    Weights,                            ///< [n] or [rows, n]: `extent` categories must be there to draw in each row
+    Indices,  ///< they must be within [0, extent), the size of `dim`
+    Weights,  ///< [n] or [rows, n]: `extent` categories must be there to draw in each row
   } of = Of::Indices;
   int dim = 0;
   Int extent = 0;
-  Ints sizes;                           ///< of the tensor of values
+  Ints sizes;  ///< of the tensor of values
 };
 /// Bytes that a launch copies, beside or in place of computing: lowering's choice.
 struct Copy {
   enum class Of : std::uint8_t {
-    EagerToo,                           ///< the program says so: cat, copy_, clone, a scatter
-    Ours,                               ///< eager writes in place, or returns a view
+    EagerToo,  ///< the program says so: cat, copy_, clone, a scatter
+    Ours,      ///< eager writes in place, or returns a view
   } of = Of::EagerToo;
-  const char* why = "";                 ///< static
+  const char* why = "";  ///< static
   Int bytes = 0;
 };
 /// Where a launch runs only if a value says so: a Bool of one element that is, or is not, true.
 struct Condition {
   std::uint32_t buffer = 0;
-  Int offset = 0;                       ///< in elements
+  Int offset = 0;  ///< in elements
   bool wanted = true;
 };
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;
-  std::string name;                     ///< "rms_norm_mul", "linear", "topk"
-  SourceLoc loc;                        ///< line of the (first) operator in it
+  std::string name;  ///< "rms_norm_mul", "linear", "topk"
+  SourceLoc loc;     ///< line of the (first) operator in it
   bool may_fail = false;
-  std::vector<std::uint32_t> nodes;     ///< graph nodes it computes, for explain()
-  std::string op{};                     ///< the operator that a fault's Error names; empty: `name`
-  std::optional<ValueCheck> check{};    ///< it is such a check on a device (check_on_device)
-  std::optional<std::uint32_t> guard{}; ///< the buffer of the record of faults: on a device, nothing is done after one
+  std::vector<std::uint32_t> nodes;      ///< graph nodes it computes, for explain()
+  std::string op{};                      ///< the operator that a fault's Error names; empty: `name`
+  std::optional<ValueCheck> check{};     ///< it is such a check on a device (check_on_device)
+  std::optional<std::uint32_t> guard{};  ///< the buffer of the record of faults: on a device, nothing is done after one
   std::vector<Copy> copies{};
-  std::vector<Condition> when{};        ///< of a region of cond: all must hold. On the host alone
-  const std::string* scope = nullptr;   ///< the names that its operators have in common (NodeInfo::scope); null: none
-  std::string calls{};                  ///< of the traced program that it is made of, and of a derivative those that it belongs to: "#3-5 #8", "#4 of #1"
+  std::vector<Condition> when{};       ///< of a region of cond: all must hold. On the host alone
+  const std::string* scope = nullptr;  ///< the names that its operators have in common (NodeInfo::scope); null: none
+  /// of the traced program that it is made of, and of a derivative those that it belongs to: "#3-5 #8", "#4 of #1"
+  std::string calls{};
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -140,22 +144,24 @@ struct Lowered {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   /// For graph output i: where its bytes are. User/Intermediate/AliasOf*: an Output buffer, or an Input buffer when the
-  /// output is an unmodified input value; NewValueOfInput: `in_place` when the write happens inside the recording (re-inplaced).
+  /// output is an unmodified input value; NewValueOfInput: `in_place` when the write happens inside the recording
+  /// (re-inplaced).
   struct Out {
     std::int32_t buffer = -1;
     Layout layout;
-    bool in_place = false;              ///< NewValueOfInput written inside the recording
+    bool in_place = false;  ///< NewValueOfInput written inside the recording
     /// NewValueOfInput, not in place, and only a slice changed: the epilogue copies just this part: `layout` of the new
     /// value's buffer into `target` (relative to the input's first element). Otherwise target is the whole input.
     Layout target;
-    std::string why;                    ///< for the log: why in place, or why not
-    Int copied = 0;                     ///< bytes that the runtime's epilogue copies: all of them ours
+    std::string why;  ///< for the log: why in place, or why not
+    Int copied = 0;   ///< bytes that the runtime's epilogue copies: all of them ours
   };
   std::vector<Out> outputs;
-  /// The last launches, as many as there are here, run only if one fails, the last first, and each only if the launch of this number has run
-  /// (Note [Kept parts] in kernels/plan/undo.h).
+  /// The last launches, as many as there are here, run only if one fails, the last first, and each only if the launch
+  /// of this number has run (Note [Kept parts] in kernels/plan/undo.h).
   std::vector<std::uint32_t> undo{};
-  std::optional<std::uint32_t> fault_record{};  ///< buffer that checks of index values note faults in; see check_on_device
+  /// buffer that checks of index values note faults in; see check_on_device
+  std::optional<std::uint32_t> fault_record{};
 };
 
 /// For people (print.cc).

@@ -103,7 +103,8 @@ std::optional<Layout> known_view(const Layout& of, const Ints& sizes) {
   Layout out{sizes, {}, of.offset};
   bool contiguous = true;
   Int expect = 1;
-  const bool empty = std::any_of(of.sizes.begin(), of.sizes.end(), [](Int s) { return same_number(s, 0); });  // then any strides will do
+  // then any strides will do
+  const bool empty = std::any_of(of.sizes.begin(), of.sizes.end(), [](Int s) { return same_number(s, 0); });
   for (std::size_t d = of.sizes.size(); d-- > 0 && !empty;) {
     if (is_number(of.sizes[d], 1)) continue;
     contiguous = contiguous && same_number(of.strides[d], expect);
@@ -146,7 +147,9 @@ bool is_view(const Graph& g, ValueId v) {
 namespace {
 
 void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
-  auto given = [&](std::size_t i, Int otherwise) { return std::holds_alternative<Int>(args[i]) ? std::get<Int>(args[i]) : otherwise; };
+  auto given = [&](std::size_t i, Int otherwise) {
+    return std::holds_alternative<Int>(args[i]) ? std::get<Int>(args[i]) : otherwise;
+  };
   Int n = out.sizes[d], start = given(2, 0), end = given(3, n), step = given(4, 1);
   if (is_number(end, INT64_MAX)) end = n;
   if (graph::clamps_any(start, end, n)) {
@@ -227,7 +230,8 @@ constinit const graph::OpColumn<void (*)(KnownView&)> kKnownViews("known layout"
 
 }  // namespace
 
-Layout known_view_of(const Graph& g, OpId op, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc loc) {
+Layout known_view_of(const Graph& g, OpId op, const std::vector<graph::NodeArg>& args, const Layout& in,
+                     const Ints& sizes, SourceLoc loc) {
   KnownView v{g, op, args, in, sizes, loc, in};
   const auto* known = kKnownViews.find(op);
   (known ? *known : by_rule)(v);
@@ -305,7 +309,8 @@ std::optional<Layout> layout_of_view(const Graph& g, const graph::ViewArg& view,
 Layout output_layout(const Graph& g, ValueId v) {
   const Layout& seen = g.meta(v).layout;
   ValueId r = root_of(g, v);
-  bool dense = r != v && g.values[r.v].node >= 0 && is_number(seen.offset, 0) && same_number(numel(seen.sizes), numel(g.meta(r).layout.sizes));
+  bool dense = r != v && g.values[r.v].node >= 0 && is_number(seen.offset, 0) &&
+               same_number(numel(seen.sizes), numel(g.meta(r).layout.sizes));
   for (Int s : seen.strides) dense = dense && !is_number(s, 0);
   return dense ? seen : contiguous_layout(seen.sizes);
 }

@@ -29,17 +29,20 @@ Int bytes_of(const Ints& sizes, DType);
 
 /// Consecutive dims of two sizes lists that cover the same elements in the same order: [old_begin, old_end) against
 /// [new_begin, new_end). Constant 1s that stand alone get a range whose other side is empty.
-struct DimMatch { int old_begin, old_end, new_begin, new_end; };
+struct DimMatch {
+  int old_begin, old_end, new_begin, new_end;
+};
 /// The finest match that is provable; nullopt when there is none.
 std::optional<std::vector<DimMatch>> match_dims(const Ints& old_sizes, const Ints& new_sizes);
 
 /// `of` seen with other sizes, if the strides provably join up where dims are merged.
 std::optional<Layout> known_view(const Layout& of, const Ints& sizes);
 
-/// graph::apply_view for any view of its operand (ViewOf::Operand), without asking: what the shape rule asked while tracing was
-/// decided by the traced sizes and is guarded, so those sizes decide it again here and no guard is added. `args`: the view's
-/// arguments with self first; `sizes`: of the result.
-Layout known_view_of(const graph::Graph&, graph::OpId, const std::vector<graph::NodeArg>& args, const Layout& in, const Ints& sizes, SourceLoc);
+/// graph::apply_view for any view of its operand (ViewOf::Operand), without asking: what the shape rule asked while
+/// tracing was decided by the traced sizes and is guarded, so those sizes decide it again here and no guard is added.
+/// `args`: the view's arguments with self first; `sizes`: of the result.
+Layout known_view_of(const graph::Graph&, graph::OpId, const std::vector<graph::NodeArg>& args, const Layout& in,
+                     const Ints& sizes, SourceLoc);
 
 /// The value that a chain of views ends at: `v` itself when its maker is not a view.
 graph::ValueId root_of(const graph::Graph&, graph::ValueId v);
@@ -51,7 +54,8 @@ std::vector<graph::ValueId> roots_of(const graph::Graph&);
 /// place does not have.
 std::optional<Layout> layout_from_root(const graph::Graph&, graph::ValueId v, const Layout& root);
 
-/// The layout of a view that is written (Note [Written views] in graph/writers.h) when its base stands at `base`; nullopt as above.
+/// The layout of a view that is written (Note [Written views] in graph/writers.h) when its base stands at `base`;
+/// nullopt as above.
 std::optional<Layout> layout_of_view(const graph::Graph&, const graph::ViewArg&, const Layout& base, SourceLoc);
 
 /// The layout in which a result of this value is returned: what the user's program saw when that fills its storage

@@ -47,7 +47,10 @@ void arguments(std::ostream& s, const Lowered& l, const LoopLaunch& n) {
   }
   s << ") over (";
   for (std::size_t d = 0; d < n.kernel.extents.size(); ++d) {
-    s << (d ? (static_cast<int>(d) == n.kernel.n_kept ? " | " : ", ") : n.kernel.n_kept == 0 ? "| " : "") << n.kernel.extents[d];
+    s << (d                      ? (static_cast<int>(d) == n.kernel.n_kept ? " | " : ", ")
+          : n.kernel.n_kept == 0 ? "| "
+                                 : "")
+      << n.kernel.extents[d];
   }
 }
 
@@ -57,12 +60,15 @@ void arguments(std::ostream& s, const Lowered& l, const GpuLaunch& n) {
     buffer(s, l, n.buffers[i]);
   }
   s << ") as " << n.code.text() << " of (";
-  for (std::size_t i = 0; i < n.ints.size(); ++i) s << (i ? ", " : "") << n.names[n.buffers.size() + i] << '=' << n.ints[i];
+  for (std::size_t i = 0; i < n.ints.size(); ++i)
+    s << (i ? ", " : "") << n.names[n.buffers.size() + i] << '=' << n.ints[i];
   s << ") in " << n.blocks << " blocks";
 }
 
 void copies(std::ostream& s, const Launch& l) {
-  for (const Copy& c : l.copies) s << " copies " << c.bytes << (c.of == Copy::Of::Ours ? " bytes beyond eager (" : " bytes as eager (") << c.why << ')';
+  for (const Copy& c : l.copies)
+    s << " copies " << c.bytes << (c.of == Copy::Of::Ours ? " bytes beyond eager (" : " bytes as eager (") << c.why
+      << ')';
 }
 
 constexpr const char* kind_name(const LoopLaunch&) { return "loop "; }
@@ -72,7 +78,8 @@ constexpr const char* kind_name(const GpuLaunch&) { return "gpu "; }
 }  // namespace
 
 std::string print(const Lowered& l, bool calls) {
-  const bool derived = std::any_of(l.launches.begin(), l.launches.end(), [](const Launch& x) { return x.calls.find(" of #") != std::string::npos; });
+  const bool derived = std::any_of(l.launches.begin(), l.launches.end(),
+                                   [](const Launch& x) { return x.calls.find(" of #") != std::string::npos; });
   std::ostringstream s;
   for (std::uint32_t i = 0; i < l.buffers.size(); ++i) {
     if (l.buffers[i].kind == Buffer::Kind::Input) continue;
@@ -81,10 +88,12 @@ std::string print(const Lowered& l, bool calls) {
     s << ": " << l.buffers[i].bytes << " bytes\n";
   }
   for (const Launch& launch : l.launches) {
-    if (static_cast<std::size_t>(&launch - l.launches.data()) + l.undo.size() >= l.launches.size()) s << "if one failed: ";
+    if (static_cast<std::size_t>(&launch - l.launches.data()) + l.undo.size() >= l.launches.size())
+      s << "if one failed: ";
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
-    s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "") << (launch.guard ? " unless one failed" : "");
+    s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "")
+      << (launch.guard ? " unless one failed" : "");
     for (const Condition& c : launch.when) {
       s << (&c == &launch.when.front() ? " if " : " and ") << (c.wanted ? "" : "not ");
       buffer(s, l, c.buffer);

@@ -16,7 +16,8 @@ struct Scales {
   float at(std::int64_t line, std::int64_t k) const { return of_line(line)[k_group ? k / k_group * k_stride : 0]; }
 };
 
-/// What an argument means beside an operand of `lines` lines, whose blocks are `block` lines (0: there are none) by `block_k`.
+/// What an argument means beside an operand of `lines` lines, whose blocks are `block` lines (0: there are none) by
+/// `block_k`.
 inline Scales scales_of(const TensorView& s, int k_dim, std::int64_t lines, std::int64_t block_k, std::int64_t block) {
   Scales out;
   out.data = s.as<const float>();

@@ -8,7 +8,8 @@ using UseFn = std::function<void(std::uint32_t, bool, bool)>;
 
 void uses(const LoopLaunch& l, const UseFn& f) {
   for (const BodyNode& n : l.kernel.body)
-    if (n.access != ~0u) f(l.buffers[l.kernel.accesses[n.access].buffer], n.kind == BodyNode::Kind::Load, n.kind == BodyNode::Kind::Store);
+    if (n.access != ~0u)
+      f(l.buffers[l.kernel.accesses[n.access].buffer], n.kind == BodyNode::Kind::Load, n.kind == BodyNode::Kind::Store);
 }
 void uses(const NativeLaunch& l, const UseFn& f) {
   for (const Operand& o : l.operands) f(o.buffer, !o.written || o.kept, o.written);

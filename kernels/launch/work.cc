@@ -29,7 +29,8 @@ Work of_loop(const LoopKernel& k, const Value& value) {
     return dims;
   };
   auto same = [&](const Access& x, const Access& y) {
-    if (x.buffer != y.buffer || !x.gathers.empty() || !y.gathers.empty() || value(x.offset) != value(y.offset)) return false;
+    if (x.buffer != y.buffer || !x.gathers.empty() || !y.gathers.empty() || value(x.offset) != value(y.offset))
+      return false;
     for (std::size_t d = 0; d < x.strides.size(); ++d)
       if (value(x.strides[d]) != value(y.strides[d])) return false;
     return true;
@@ -78,10 +79,15 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
   const std::size_t operands = n.operands.size() - (n.has_workspace ? 1 : 0);
   const ProductForm* of = launch.nodes.empty() ? nullptr : product_forms().find(g.nodes[launch.nodes[0]].op);
   // Of one A; what is computed of them may be one result.
-  const auto products = static_cast<std::size_t>(std::count_if(launch.nodes.begin(), launch.nodes.end(), [&](std::uint32_t i) { return product_forms().find(g.nodes[i].op) != nullptr; }));
+  const auto products =
+      static_cast<std::size_t>(std::count_if(launch.nodes.begin(), launch.nodes.end(), [&](std::uint32_t i) {
+        return product_forms().find(g.nodes[i].op) != nullptr;
+      }));
   for (std::size_t i = 0; i < operands; ++i) {
-    if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i <= 2 * products) continue;  // panels: the weight once more, and one of the two is read
-    if (of && is_windows(*of) && i == 1 && g.nodes[launch.nodes[0]].args.size() > windows_args::kCount) continue;  // its panels are read
+    // panels: the weight once more, and one of the two is read
+    if (of && *of == ProductForm::Packed && i >= 2 && i % 2 == 0 && i <= 2 * products) continue;
+    // its panels are read
+    if (of && is_windows(*of) && i == 1 && g.nodes[launch.nodes[0]].args.size() > windows_args::kCount) continue;
     w.bytes += elements(n.operands[i].layout, value) * item_size(n.operands[i].dtype);
   }
   if (launch.nodes.empty() || n.n_results == 0 || n.operands.size() < 2 || n.operands[0].layout.sizes.empty()) return w;
@@ -102,7 +108,8 @@ Work of_native(const Launch& launch, const NativeLaunch& n, const graph::Graph& 
         std::int64_t multiplied = 1;  // of one column
         for (const Int& s : n.operands[0].layout.sizes) multiplied *= value(s);
         // Packed ones of bytes are of the form Matrix else (operators/packed.cc).
-        const bool rows = of && (*of == ProductForm::Rows || (*of == ProductForm::Packed && n.operands[1].dtype != DType::Int8));
+        const bool rows =
+            of && (*of == ProductForm::Rows || (*of == ProductForm::Packed && n.operands[1].dtype != DType::Int8));
         w.flops += 2 * multiplied * (rows ? size(*of == ProductForm::Packed ? 1 + 2 * i : 1 + i, 2) : size(1, 1));
       }
       break;
@@ -119,7 +126,8 @@ Work work_of(const Launch& launch, const graph::Graph& g, const Value& value) {
   if (const auto* native = std::get_if<NativeLaunch>(&launch.what)) return of_native(launch, *native, g, value);
   const GpuLaunch& gpu = std::get<GpuLaunch>(launch.what);
   Work w;
-  if (gpu.product) w.flops = 2 * value(gpu.product->batch) * value(gpu.product->m) * value(gpu.product->n) * value(gpu.product->k);
+  if (gpu.product)
+    w.flops = 2 * value(gpu.product->batch) * value(gpu.product->m) * value(gpu.product->n) * value(gpu.product->k);
   return w;
 }
 

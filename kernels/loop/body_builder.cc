@@ -33,8 +33,8 @@ bool same(const Access& a, const Access& b) {
 
 // Floats by their bits: 0.0 and -0.0 are two constants, and a NaN is itself.
 bool same(const BodyNode& a, const BodyNode& b) {
-  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.within == b.within && a.a == b.a && a.b == b.b &&
-         a.c == b.c && a.access == b.access &&
+  return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.reduce == b.reduce && a.within == b.within &&
+         a.a == b.a && a.b == b.b && a.c == b.c && a.access == b.access &&
          std::bit_cast<std::uint64_t>(a.fimm) == std::bit_cast<std::uint64_t>(b.fimm) && a.iimm == b.iimm &&
          identical(a.param, b.param) && a.bits == b.bits;
 }
@@ -51,18 +51,12 @@ std::uint64_t hash(const BodyNode& n) {
 
 double rounded(double v, DType t) {
   switch (t) {
-    case DType::Float32:
-      return static_cast<float>(v);
-    case DType::Float16:
-      return static_cast<float>(Half(static_cast<float>(v)));
-    case DType::BFloat16:
-      return static_cast<float>(BFloat16(static_cast<float>(v)));
-    case DType::Float8E4M3FN:
-      return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
-    case DType::Float8E5M2:
-      return static_cast<float>(Float8E5M2(static_cast<float>(v)));
-    default:
-      return v;
+    case DType::Float32: return static_cast<float>(v);
+    case DType::Float16: return static_cast<float>(Half(static_cast<float>(v)));
+    case DType::BFloat16: return static_cast<float>(BFloat16(static_cast<float>(v)));
+    case DType::Float8E4M3FN: return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
+    case DType::Float8E5M2: return static_cast<float>(Float8E5M2(static_cast<float>(v)));
+    default: return v;
   }
 }
 
@@ -119,7 +113,8 @@ std::uint32_t BodyBuilder::constant(const Scalar& s, DType t) {
   } else if (t == DType::Bool) {
     n.iimm = s.is_float() ? s.to_double() != 0 : s.to_int().hint() != 0;
   } else {
-    n.iimm = s.is_float() ? scalar::cast(t, DType::Float64, scalar::of_double(s.to_double())).i : wrap_to(s.to_int().hint(), t);
+    n.iimm = s.is_float() ? scalar::cast(t, DType::Float64, scalar::of_double(s.to_double())).i
+                          : wrap_to(s.to_int().hint(), t);
   }
   return add(n);
 }

@@ -26,8 +26,7 @@ class FormulaWriter {
     if (auto* s = std::get_if<Scalar>(&v)) return *s;
     if (auto* n = std::get_if<Int>(&v)) return Scalar(*n);
     if (auto* t = std::get_if<bool>(&v)) return Scalar(*t);
-    fail(ErrorCode::Internal, "pointwise", {}, std::string(op_.name()), ": argument ", i,
-         " is not a number");
+    fail(ErrorCode::Internal, "pointwise", {}, std::string(op_.name()), ": argument ", i, " is not a number");
   }
   std::string_view text(int i) const { return has(i) ? std::get<std::string_view>(arg(i).value) : std::string_view{}; }
 
@@ -45,11 +44,13 @@ class FormulaWriter {
 
   /// A bound on values of `type`: of a narrow integer type the nearest value that it has.
   N bound(int i) {
-    if (!given_number(i) || !integral() || type_ == DType::Bool || type_ == DType::Int64 || number(i).is_float()) return exact(i);
+    if (!given_number(i) || !integral() || type_ == DType::Bool || type_ == DType::Int64 || number(i).is_float())
+      return exact(i);
     const std::int64_t low = type_ == DType::UInt8 ? 0 : -(std::int64_t{1} << (item_size(type_) * 8 - 1));
     const std::int64_t high = low + (std::int64_t{1} << item_size(type_) * 8) - 1;
     const N wide = b_.constant(number(i), DType::Int64);
-    return b_.cast(op(S::Min, op(S::Max, wide, b_.constant(low, DType::Int64)), b_.constant(high, DType::Int64)), type_);
+    return b_.cast(op(S::Min, op(S::Max, wide, b_.constant(low, DType::Int64)), b_.constant(high, DType::Int64)),
+                   type_);
   }
 
   N op(S s, N a, N b = ~0u, N d = ~0u) { return b_.op(s, a, b, d); }

@@ -33,7 +33,8 @@ struct Interpreter {
     return static_cast<char*>(buffers[a.buffer]) + at * item_size(k.buffers[a.buffer].dtype);
   }
 
-  /// Values of every node whose reductions are finished at `stage` (those within parts at `part_stage`), at the current index of `dims`.
+  /// Values of every node whose reductions are finished at `stage` (those within parts at `part_stage`), at the current
+  /// index of `dims`.
   void evaluate(int stage, int part_stage, std::uint32_t dims) {
     for (std::size_t i = 0; i < k.body.size(); ++i) {
       const BodyNode& n = k.body[i];
@@ -48,21 +49,17 @@ struct Interpreter {
                                          : scalar::of_int(wrap_to(n.iimm, n.dtype));
           break;
         case BodyNode::Kind::Param:
-          vals[i] = n.bits ? scalar::cast(n.dtype, DType::Float64, scalar::of_double(std::bit_cast<double>(params[slots.params[i]])))
+          vals[i] = n.bits ? scalar::cast(n.dtype, DType::Float64,
+                                          scalar::of_double(std::bit_cast<double>(params[slots.params[i]])))
                            : scalar::cast(n.dtype, DType::Int64, scalar::of_int(params[slots.params[i]]));
           break;
         case BodyNode::Kind::Index:
           vals[i] = scalar::cast(n.dtype, DType::Int64, scalar::of_int(index[static_cast<std::size_t>(n.iimm)]));
           break;
-        case BodyNode::Kind::Op:
-          vals[i] = scalar::apply(n, k.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
-          break;
-        case BodyNode::Kind::Cast:
-          vals[i] = scalar::cast(n.dtype, k.body[n.a].dtype, get(n.a));
-          break;
+        case BodyNode::Kind::Op: vals[i] = scalar::apply(n, k.body[n.a].dtype, get(n.a), get(n.b), get(n.c)); break;
+        case BodyNode::Kind::Cast: vals[i] = scalar::cast(n.dtype, k.body[n.a].dtype, get(n.a)); break;
         case BodyNode::Kind::Reduce:
-        case BodyNode::Kind::Store:
-          break;  // folded, written elsewhere
+        case BodyNode::Kind::Store: break;  // folded, written elsewhere
       }
     }
   }
@@ -92,20 +89,23 @@ struct Interpreter {
     each([&] {
       for (std::size_t i = 0; i < k.body.size(); ++i)
         if (k.body[i].kind == BodyNode::Kind::Reduce && which(i))
-          vals[i] = scalar::fold(k.body[i], vals[i], scalar::cast(k.body[i].dtype, k.body[k.body[i].a].dtype, vals[k.body[i].a]));
+          vals[i] = scalar::fold(k.body[i], vals[i],
+                                 scalar::cast(k.body[i].dtype, k.body[k.body[i].a].dtype, vals[k.body[i].a]));
     });
   }
 
   /// One run of the reduced loops: `f` at every index, `after` at the end of each part.
   template <class F, class After>
   void reduced_loops(int stage, F&& f, After&& after) {
-    const auto kept = static_cast<std::size_t>(k.n_kept), inside = kept + static_cast<std::size_t>(k.n_parts), rank = k.extents.size();
+    const auto kept = static_cast<std::size_t>(k.n_kept), inside = kept + static_cast<std::size_t>(k.n_parts),
+               rank = k.extents.size();
     for_each(kept, inside, [&] {
       auto each = [&](int part_stage, auto&& g) {
         for_each(inside, rank, [&] { evaluate(stage, part_stage, ~0u), g(); });
       };
       for (int p = 0; p < info.max_part_depth; ++p)
-        fold([&](std::size_t i) { return k.body[i].within && info.part_depth[i] == p + 1 && info.depth[i] <= stage; }, [&](auto&& g) { each(p, g); });
+        fold([&](std::size_t i) { return k.body[i].within && info.part_depth[i] == p + 1 && info.depth[i] <= stage; },
+             [&](auto&& g) { each(p, g); });
       each(info.max_part_depth, f);
       evaluate(stage, info.max_part_depth, ~info.inside_mask);
       after();
@@ -115,9 +115,11 @@ struct Interpreter {
   void run() {
     for_each(0, static_cast<std::size_t>(k.n_kept), [&] {
       for (int stage = 0; stage < info.max_depth; ++stage)
-        fold([&](std::size_t i) { return !k.body[i].within && info.depth[i] == stage + 1; }, [&](auto&& g) { reduced_loops(stage, g, [] {}); });
+        fold([&](std::size_t i) { return !k.body[i].within && info.depth[i] == stage + 1; },
+             [&](auto&& g) { reduced_loops(stage, g, [] {}); });
       reduced_loops(
-          info.max_depth, [&] { write_stores(info.inside_mask, 0); }, [&] { write_stores(info.parts_mask, info.inside_mask); });
+          info.max_depth, [&] { write_stores(info.inside_mask, 0); },
+          [&] { write_stores(info.parts_mask, info.inside_mask); });
       evaluate(info.max_depth, 0, info.kept_mask);
       write_stores(0, info.reduced_mask, true);
     });

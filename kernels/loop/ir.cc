@@ -14,7 +14,14 @@ namespace {
 constexpr bool is_called(std::string_view function) { return function != "none"; }
 constexpr ScalarOpInfo kOps[] = {
 #define REPRISE_SCALAR_OP(name, arity, yields, domain, cost, device, floats, integers) \
-  {#name, arity, ScalarYields::yields, ScalarDomain::domain, ScalarCost::cost, ScalarDevice::device, is_called(#floats), is_called(#integers)},
+  {#name,                                                                              \
+   arity,                                                                              \
+   ScalarYields::yields,                                                               \
+   ScalarDomain::domain,                                                               \
+   ScalarCost::cost,                                                                   \
+   ScalarDevice::device,                                                               \
+   is_called(#floats),                                                                 \
+   is_called(#integers)},
 #include "kernels/loop/scalar_ops.def"
 #undef REPRISE_SCALAR_OP
 };
@@ -33,7 +40,8 @@ std::string text_of(const LoopKernel& k, Number&& number) {
   };
   s += "loop ";
   list(k.extents, slots.extents);
-  s += " kept " + std::to_string(k.n_kept) + (k.n_parts ? " parts " + std::to_string(k.n_parts) : "") + (k.in_line ? " in line" : "") + " vector " + std::to_string(vector_dim(k)) + "\n";
+  s += " kept " + std::to_string(k.n_kept) + (k.n_parts ? " parts " + std::to_string(k.n_parts) : "") +
+       (k.in_line ? " in line" : "") + " vector " + std::to_string(vector_dim(k)) + "\n";
   for (std::size_t i = 0; i < k.buffers.size(); ++i)
     s += "  buffer b" + std::to_string(i) + " " + std::string(dtype_short_name(k.buffers[i].dtype)) +
          (k.buffers[i].written ? " written\n" : "\n");
@@ -53,9 +61,7 @@ std::string text_of(const LoopKernel& k, Number&& number) {
     s += "  %" + std::to_string(i) + " " + std::string(dtype_short_name(n.dtype)) + " = " +
          std::string(kKindNames[static_cast<int>(n.kind)]);
     switch (n.kind) {
-      case BodyNode::Kind::Load:
-        s += " a" + std::to_string(n.access);
-        break;
+      case BodyNode::Kind::Load: s += " a" + std::to_string(n.access); break;
       case BodyNode::Kind::Const:
         if (is_floating(n.dtype)) {  // exact: the bits, with the value for people
           char text[64];
@@ -66,23 +72,14 @@ std::string text_of(const LoopKernel& k, Number&& number) {
           s += " " + std::to_string(n.iimm);
         }
         break;
-      case BodyNode::Kind::Param:
-        s += (n.bits ? " float " : " ") + number(n.param, slots.params[i]);
-        break;
-      case BodyNode::Kind::Index:
-        s += " " + std::to_string(n.iimm);
-        break;
-      case BodyNode::Kind::Op:
-        s += " " + std::string(scalar_op_name(n.op));
-        break;
-      case BodyNode::Kind::Cast:
-        break;
+      case BodyNode::Kind::Param: s += (n.bits ? " float " : " ") + number(n.param, slots.params[i]); break;
+      case BodyNode::Kind::Index: s += " " + std::to_string(n.iimm); break;
+      case BodyNode::Kind::Op: s += " " + std::string(scalar_op_name(n.op)); break;
+      case BodyNode::Kind::Cast: break;
       case BodyNode::Kind::Reduce:
         s += (n.within ? " part " : " ") + std::string(kReduceNames[static_cast<int>(n.reduce)]);
         break;
-      case BodyNode::Kind::Store:
-        s += " a" + std::to_string(n.access);
-        break;
+      case BodyNode::Kind::Store: s += " a" + std::to_string(n.access); break;
     }
     for (std::uint32_t operand : {n.a, n.b, n.c})
       if (operand != ~0u) s.append(" %").append(std::to_string(operand));
@@ -186,7 +183,8 @@ LoopAnalysis analyse(const LoopKernel& k) {
 }
 
 int vector_dim(const LoopKernel& k) {
-  const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept), inside = kept + static_cast<std::size_t>(k.n_parts);
+  const std::size_t rank = k.extents.size(), kept = static_cast<std::size_t>(k.n_kept),
+                    inside = kept + static_cast<std::size_t>(k.n_parts);
   // Accesses inside the reduced loops happen at every index, the others once for all of them.
   auto frequent = [&](const Access& a) {
     bool varies = kept == rank || !a.gathers.empty();
@@ -221,7 +219,9 @@ Tiling tiling(const LoopKernel& k) {
       if (k.body[i].kind != BodyNode::Kind::Load) continue;
       const Access& a = k.accesses[k.body[i].access];
       const Int across = a.strides[static_cast<std::size_t>(v)];
-      if (a.gathers.empty() && is_plain(a.strides[static_cast<std::size_t>(d)], 1) && !is_plain(across, 0) && !is_plain(across, 1)) t.loads.push_back(i);
+      if (a.gathers.empty() && is_plain(a.strides[static_cast<std::size_t>(d)], 1) && !is_plain(across, 0) &&
+          !is_plain(across, 1))
+        t.loads.push_back(i);
     }
     if (t.loads.size() > best.loads.size()) best = std::move(t);
   }
@@ -254,8 +254,10 @@ void verify(const LoopKernel& k) {
   const std::size_t rank = k.extents.size();
   if (rank > 16 || k.n_kept < 0 || static_cast<std::size_t>(k.n_kept) > rank)
     fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept");
-  if (k.n_parts < 0 || (k.n_parts > 0 && static_cast<std::size_t>(k.n_kept + k.n_parts) >= rank) || (k.in_line && (k.n_parts != 1 || rank != static_cast<std::size_t>(k.n_kept) + 2)))
-    fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept and ", k.n_parts, " count parts");
+  if (k.n_parts < 0 || (k.n_parts > 0 && static_cast<std::size_t>(k.n_kept + k.n_parts) >= rank) ||
+      (k.in_line && (k.n_parts != 1 || rank != static_cast<std::size_t>(k.n_kept) + 2)))
+    fail(ErrorCode::Internal, "loop kernel", {}, rank, " dims of which ", k.n_kept, " are kept and ", k.n_parts,
+         " count parts");
   for (const Access& a : k.accesses) {
     if (a.buffer >= k.buffers.size())
       fail(ErrorCode::Internal, "loop kernel", {}, "access of buffer ", a.buffer, " of ", k.buffers.size());
@@ -323,8 +325,7 @@ void verify(const LoopKernel& k) {
         if (info.domain == ScalarDomain::Integers && is_floating(n.dtype)) bad(i, "operation needs an integer dtype");
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
 }

@@ -20,10 +20,13 @@ class FormulaWriter;  // kernels/loop/formula_writer.h
 /// How a pointwise operator is computed: its value is a scalar expression of its operands' elements.
 struct Formula {
   std::uint32_t (*write)(FormulaWriter&) = nullptr;  ///< writes the expression, gives its node
-  bool costly = false;                      ///< more than a few instructions for an element: better computed once than again
-  bool as_result = false;                   ///< computed in the result's dtype (it only chooses or converts), not in the operands' common one
-  std::uint32_t apart = 0;                  ///< operands that take no part in the common dtype, a bit each
-  std::uint32_t unread = 0;                 ///< operands whose elements are not read (their sizes and dtype say what is made), a bit each
+  /// more than a few instructions for an element: better computed once than again
+  bool costly = false;
+  /// computed in the result's dtype (it only chooses or converts), not in the operands' common one
+  bool as_result = false;
+  std::uint32_t apart = 0;  ///< operands that take no part in the common dtype, a bit each
+  /// operands whose elements are not read (their sizes and dtype say what is made), a bit each
+  std::uint32_t unread = 0;
 };
 graph::OpColumn<Formula>& pointwise_formulas();
 /// Is computing it again for an element more than a few instructions?

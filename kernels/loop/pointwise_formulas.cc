@@ -30,8 +30,8 @@ N write_power(FormulaWriter& e) {
   return e.op(S::Pow, x, e.x(1));
 }
 
-// A shift by a negative count or by the width or more gives 0 to the left and, to the right, the sign: 0 for unsigned ones (ATen);
-// the scalar operations define only counts inside the width.
+// A shift by a negative count or by the width or more gives 0 to the left and, to the right, the sign: 0 for unsigned
+// ones (ATen); the scalar operations define only counts inside the width.
 N write_shift(FormulaWriter& e, bool left) {
   N x = e.x(0), by = e.x(1);
   int bits = item_size(e.type()) * 8;
@@ -76,8 +76,8 @@ N write_clamp(FormulaWriter& e) {
   return x;
 }
 
-// With n the integer nearest to x: sin(pi x) is sin(pi (x - n)), negated for an odd n. The difference is exact, so nothing is lost near the
-// zeros and for large x.
+// With n the integer nearest to x: sin(pi x) is sin(pi (x - n)), negated for an odd n. The difference is exact, so
+// nothing is lost near the zeros and for large x.
 N write_sinc(FormulaWriter& e) {
   N x = e.x(), n = e.op(S::Round, x), half = e.mul(n, e.c(0.5)), odd = e.sub(half, e.op(S::Floor, half));
   N sine = e.mul(e.op(S::Sin, e.mul(e.sub(x, n), e.c(std::numbers::pi))), e.sub(e.c(1.0), e.mul(odd, e.c(4.0))));
@@ -97,7 +97,9 @@ N write_logit(FormulaWriter& e) {
 N relu6_of_x_plus_3(FormulaWriter& e) { return e.min(e.max(e.add(e.x(), e.c(3.0)), e.c(0.0)), e.c(6.0)); }
 
 // alpha * other; the factor 1 is not written.
-N scaled_other(FormulaWriter& e) { return e.has(2) && !is_number(e.number(2), 1) ? e.mul(e.x(1), e.c(e.number(2))) : e.x(1); }
+N scaled_other(FormulaWriter& e) {
+  return e.has(2) && !is_number(e.number(2), 1) ? e.mul(e.x(1), e.c(e.number(2))) : e.x(1);
+}
 
 N write_divide(FormulaWriter& e) {
   std::string_view mode = e.text(2);
@@ -129,8 +131,10 @@ constexpr Formula hypot = {.write = [](FormulaWriter& e) { return e.op(S::Hypot,
 constexpr Formula atan2 = {.write = [](FormulaWriter& e) { return e.op(S::Atan2, e.x(0), e.x(1)); }, .costly = true};
 constexpr Formula copysign = {.write = [](FormulaWriter& e) { return e.op(S::CopySign, e.x(0), e.x(1)); }};
 constexpr Formula lerp = {.write = write_lerp};
-constexpr Formula addcmul = {.write = [](FormulaWriter& e) { return e.add(e.x(0), e.mul(e.mul(e.c(e.number(3)), e.x(1)), e.x(2))); }};
-constexpr Formula addcdiv = {.write = [](FormulaWriter& e) { return e.add(e.x(0), e.div(e.mul(e.c(e.number(3)), e.x(1)), e.x(2))); }};
+constexpr Formula addcmul = {
+    .write = [](FormulaWriter& e) { return e.add(e.x(0), e.mul(e.mul(e.c(e.number(3)), e.x(1)), e.x(2))); }};
+constexpr Formula addcdiv = {
+    .write = [](FormulaWriter& e) { return e.add(e.x(0), e.div(e.mul(e.c(e.number(3)), e.x(1)), e.x(2))); }};
 constexpr Formula neg = {.write = [](FormulaWriter& e) { return e.op(S::Neg, e.x()); }};
 constexpr Formula abs = {.write = [](FormulaWriter& e) { return of_bool_itself(e, S::Abs); }};
 constexpr Formula sign = {.write = [](FormulaWriter& e) { return of_bool_itself(e, S::Sign); }};
@@ -147,7 +151,8 @@ constexpr Formula gt = {.write = [](FormulaWriter& e) { return write_comparison(
 constexpr Formula ge = {.write = [](FormulaWriter& e) { return write_comparison(e, S::Le, true); }};
 constexpr Formula isnan = {.write = [](FormulaWriter& e) { return e.op(S::IsNan, e.x()); }};
 constexpr Formula isinf = {.write = [](FormulaWriter& e) { return e.op(S::IsInf, e.x()); }};
-constexpr Formula isfinite = {.write = [](FormulaWriter& e) { return e.op(S::Not, e.op(S::Or, e.op(S::IsNan, e.x()), e.op(S::IsInf, e.x()))); }};
+constexpr Formula isfinite = {
+    .write = [](FormulaWriter& e) { return e.op(S::Not, e.op(S::Or, e.op(S::IsNan, e.x()), e.op(S::IsInf, e.x()))); }};
 constexpr Formula logical_and = {.write = [](FormulaWriter& e) { return e.op(S::And, e.truth(0), e.truth(1)); }};
 constexpr Formula logical_or = {.write = [](FormulaWriter& e) { return e.op(S::Or, e.truth(0), e.truth(1)); }};
 constexpr Formula logical_xor = {.write = [](FormulaWriter& e) { return e.op(S::Xor, e.truth(0), e.truth(1)); }};
@@ -155,7 +160,8 @@ constexpr Formula logical_not = {.write = [](FormulaWriter& e) { return e.op(S::
 constexpr Formula bitwise_and = {.write = [](FormulaWriter& e) { return e.op(S::BitAnd, e.x(0), e.x(1)); }};
 constexpr Formula bitwise_or = {.write = [](FormulaWriter& e) { return e.op(S::BitOr, e.x(0), e.x(1)); }};
 constexpr Formula bitwise_xor = {.write = [](FormulaWriter& e) { return e.op(S::BitXor, e.x(0), e.x(1)); }};
-constexpr Formula bitwise_not = {.write = [](FormulaWriter& e) { return e.type() == DType::Bool ? e.op(S::Not, e.x()) : e.op(S::BitNot, e.x()); }};
+constexpr Formula bitwise_not = {
+    .write = [](FormulaWriter& e) { return e.type() == DType::Bool ? e.op(S::Not, e.x()) : e.op(S::BitNot, e.x()); }};
 constexpr Formula bitwise_left_shift = {.write = [](FormulaWriter& e) { return write_shift(e, true); }};
 constexpr Formula bitwise_right_shift = {.write = [](FormulaWriter& e) { return write_shift(e, false); }};
 
@@ -193,24 +199,50 @@ constexpr Formula logit = {.write = write_logit, .costly = true};
 
 constexpr Formula relu = {.write = [](FormulaWriter& e) { return e.max(e.x(), e.c(0)); }};
 constexpr Formula relu6 = {.write = [](FormulaWriter& e) { return e.min(e.max(e.x(), e.c(0)), e.c(6)); }};
-constexpr Formula leaky_relu = {.write = [](FormulaWriter& e) { return e.where(e.lt(e.c(0.0), e.x()), e.x(), e.mul(e.x(), e.c(e.number(1)))); }};
-constexpr Formula elu = {.write = [](FormulaWriter& e) { return write_elu(e, e.c(e.number(1)), e.c(e.number(2)), e.c(e.number(3))); }, .costly = true};
-constexpr Formula selu = {.write = [](FormulaWriter& e) { return write_elu(e, e.c(1.6732632423543772848), e.c(1.0507009873554804935), e.c(1.0)); }, .costly = true};
-constexpr Formula celu = {.write = [](FormulaWriter& e) { return write_elu(e, e.c(e.number(1)), e.c(1.0), e.op(S::Reciprocal, e.c(e.number(1)))); }, .costly = true};
+constexpr Formula leaky_relu = {
+    .write = [](FormulaWriter& e) { return e.where(e.lt(e.c(0.0), e.x()), e.x(), e.mul(e.x(), e.c(e.number(1)))); }};
+constexpr Formula elu = {
+    .write = [](FormulaWriter& e) { return write_elu(e, e.c(e.number(1)), e.c(e.number(2)), e.c(e.number(3))); },
+    .costly = true};
+constexpr Formula selu = {
+    .write =
+        [](FormulaWriter& e) { return write_elu(e, e.c(1.6732632423543772848), e.c(1.0507009873554804935), e.c(1.0)); },
+    .costly = true};
+constexpr Formula celu = {.write =
+                              [](FormulaWriter& e) {
+                                return write_elu(e, e.c(e.number(1)), e.c(1.0), e.op(S::Reciprocal, e.c(e.number(1))));
+                              },
+                          .costly = true};
 constexpr Formula gelu = {.write = write_gelu, .costly = true};
-constexpr Formula silu = {.write = [](FormulaWriter& e) { return e.mul(e.x(), e.op(S::Sigmoid, e.x())); }, .costly = true};
-constexpr Formula mish = {.write = [](FormulaWriter& e) { return e.mul(e.x(), e.op(S::Tanh, e.op(S::Log1p, e.op(S::Exp, e.x())))); }, .costly = true};
+constexpr Formula silu = {.write = [](FormulaWriter& e) { return e.mul(e.x(), e.op(S::Sigmoid, e.x())); },
+                          .costly = true};
+constexpr Formula mish = {
+    .write = [](FormulaWriter& e) { return e.mul(e.x(), e.op(S::Tanh, e.op(S::Log1p, e.op(S::Exp, e.x())))); },
+    .costly = true};
 constexpr Formula softplus = {.write = write_softplus, .costly = true};
-constexpr Formula hardtanh = {.write = [](FormulaWriter& e) { return e.min(e.max(e.x(), e.integral() ? e.bound(1) : e.c(e.number(1))), e.integral() ? e.bound(2) : e.c(e.number(2))); }};
+constexpr Formula hardtanh = {.write = [](FormulaWriter& e) {
+  return e.min(e.max(e.x(), e.integral() ? e.bound(1) : e.c(e.number(1))),
+               e.integral() ? e.bound(2) : e.c(e.number(2)));
+}};
 constexpr Formula hardsigmoid = {.write = [](FormulaWriter& e) { return e.div(relu6_of_x_plus_3(e), e.c(6.0)); }};
-constexpr Formula hardswish = {.write = [](FormulaWriter& e) { return e.div(e.mul(e.x(), relu6_of_x_plus_3(e)), e.c(6.0)); }};
-constexpr Formula softsign = {.write = [](FormulaWriter& e) { return e.div(e.x(), e.add(e.op(S::Abs, e.x()), e.c(1.0))); }};
-constexpr Formula log_sigmoid = {.write = [](FormulaWriter& e) { return e.sub(e.min(e.x(), e.c(0.0)), e.op(S::Log1p, e.op(S::Exp, e.op(S::Neg, e.op(S::Abs, e.x()))))); }, .costly = true};
-constexpr Formula threshold = {.write = [](FormulaWriter& e) { return e.where(e.le(e.x(), e.c(e.number(1))), e.c(e.number(2)), e.x()); }};
+constexpr Formula hardswish = {
+    .write = [](FormulaWriter& e) { return e.div(e.mul(e.x(), relu6_of_x_plus_3(e)), e.c(6.0)); }};
+constexpr Formula softsign = {
+    .write = [](FormulaWriter& e) { return e.div(e.x(), e.add(e.op(S::Abs, e.x()), e.c(1.0))); }};
+constexpr Formula log_sigmoid = {.write =
+                                     [](FormulaWriter& e) {
+                                       return e.sub(e.min(e.x(), e.c(0.0)),
+                                                    e.op(S::Log1p, e.op(S::Exp, e.op(S::Neg, e.op(S::Abs, e.x())))));
+                                     },
+                                 .costly = true};
+constexpr Formula threshold = {
+    .write = [](FormulaWriter& e) { return e.where(e.le(e.x(), e.c(e.number(1))), e.c(e.number(2)), e.x()); }};
 
-constexpr Formula where = {.write = [](FormulaWriter& e) { return e.where(e.truth(0), e.exact(1), e.exact(2)); }, .apart = 1u << 0};
+constexpr Formula where = {.write = [](FormulaWriter& e) { return e.where(e.truth(0), e.exact(1), e.exact(2)); },
+                           .apart = 1u << 0};
 constexpr Formula clamp = {.write = write_clamp};
-constexpr Formula masked_fill = {.write = [](FormulaWriter& e) { return e.where(e.truth(1), e.exact(2), e.exact(0)); }, .as_result = true};
+constexpr Formula masked_fill = {.write = [](FormulaWriter& e) { return e.where(e.truth(1), e.exact(2), e.exact(0)); },
+                                 .as_result = true};
 constexpr Formula to = {.write = [](FormulaWriter& e) { return e.exact(0); }, .as_result = true};
 constexpr Formula clone = {.write = [](FormulaWriter& e) { return e.exact(0); }, .as_result = true};
 constexpr Formula copy = {.write = [](FormulaWriter& e) { return e.exact(1); }, .as_result = true, .unread = 1u << 0};

@@ -11,16 +11,11 @@ constexpr DType register_dtype(DType t) { return is_low_precision(t) ? DType::Fl
 /// An integer's low bits as a value of t; as Bool: is it not 0?
 constexpr std::int64_t wrap_to(std::int64_t v, DType t) {
   switch (t) {
-    case DType::Int8:
-      return static_cast<std::int8_t>(v);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(v);
-    case DType::Int32:
-      return static_cast<std::int32_t>(v);
-    case DType::Bool:
-      return v != 0;
-    default:
-      return v;
+    case DType::Int8: return static_cast<std::int8_t>(v);
+    case DType::UInt8: return static_cast<std::uint8_t>(v);
+    case DType::Int32: return static_cast<std::int32_t>(v);
+    case DType::Bool: return v != 0;
+    default: return v;
   }
 }
 

@@ -21,14 +21,10 @@ std::int64_t saturate(DType t, T v) {
     return d <= lo ? ilo : d >= hi ? ihi : static_cast<std::int64_t>(d);
   };
   switch (t) {
-    case DType::Int8:
-      return clamp(-128, 127, -128, 127);
-    case DType::UInt8:
-      return clamp(0, 255, 0, 255);
-    case DType::Int32:
-      return clamp(-2147483648.0, 2147483647.0, INT32_MIN, INT32_MAX);
-    default:
-      return clamp(-9223372036854775808.0, 9223372036854775808.0, INT64_MIN, INT64_MAX);
+    case DType::Int8: return clamp(-128, 127, -128, 127);
+    case DType::UInt8: return clamp(0, 255, 0, 255);
+    case DType::Int32: return clamp(-2147483648.0, 2147483647.0, INT32_MIN, INT32_MAX);
+    default: return clamp(-9223372036854775808.0, 9223372036854775808.0, INT64_MIN, INT64_MAX);
   }
 }
 
@@ -101,107 +97,58 @@ T floored_quotient(T a, T b) {
 template <class T>
 T float_op(ScalarOp op, T a, T b, T c) {
   switch (op) {
-    case ScalarOp::Neg:
-      return -a;
-    case ScalarOp::Abs:
-      return std::fabs(a);
-    case ScalarOp::Sign:
-      return static_cast<T>((a > 0) - (a < 0));
-    case ScalarOp::Sqrt:
-      return std::sqrt(a);
-    case ScalarOp::Rsqrt:
-      return T(1) / std::sqrt(a);
-    case ScalarOp::Reciprocal:
-      return T(1) / a;
-    case ScalarOp::Exp:
-      return std::exp(a);
-    case ScalarOp::Exp2:
-      return std::exp2(a);
-    case ScalarOp::Expm1:
-      return std::expm1(a);
-    case ScalarOp::Log:
-      return std::log(a);
-    case ScalarOp::Log2:
-      return std::log2(a);
-    case ScalarOp::Log10:
-      return std::log10(a);
-    case ScalarOp::Log1p:
-      return std::log1p(a);
-    case ScalarOp::Sin:
-      return std::sin(a);
-    case ScalarOp::Cos:
-      return std::cos(a);
-    case ScalarOp::Tan:
-      return std::tan(a);
-    case ScalarOp::Asin:
-      return std::asin(a);
-    case ScalarOp::Acos:
-      return std::acos(a);
-    case ScalarOp::Atan:
-      return std::atan(a);
-    case ScalarOp::Sinh:
-      return std::sinh(a);
-    case ScalarOp::Cosh:
-      return std::cosh(a);
-    case ScalarOp::Tanh:
-      return std::tanh(a);
-    case ScalarOp::Asinh:
-      return std::asinh(a);
-    case ScalarOp::Acosh:
-      return std::acosh(a);
-    case ScalarOp::Atanh:
-      return std::atanh(a);
-    case ScalarOp::Sigmoid:
-      return static_cast<T>(1.0 / (1.0 + std::exp(-static_cast<double>(a))));
-    case ScalarOp::Erf:
-      return std::erf(a);
-    case ScalarOp::Erfc:
-      return std::erfc(a);
-    case ScalarOp::Lgamma:
-      return std::lgamma(a);
+    case ScalarOp::Neg: return -a;
+    case ScalarOp::Abs: return std::fabs(a);
+    case ScalarOp::Sign: return static_cast<T>((a > 0) - (a < 0));
+    case ScalarOp::Sqrt: return std::sqrt(a);
+    case ScalarOp::Rsqrt: return T(1) / std::sqrt(a);
+    case ScalarOp::Reciprocal: return T(1) / a;
+    case ScalarOp::Exp: return std::exp(a);
+    case ScalarOp::Exp2: return std::exp2(a);
+    case ScalarOp::Expm1: return std::expm1(a);
+    case ScalarOp::Log: return std::log(a);
+    case ScalarOp::Log2: return std::log2(a);
+    case ScalarOp::Log10: return std::log10(a);
+    case ScalarOp::Log1p: return std::log1p(a);
+    case ScalarOp::Sin: return std::sin(a);
+    case ScalarOp::Cos: return std::cos(a);
+    case ScalarOp::Tan: return std::tan(a);
+    case ScalarOp::Asin: return std::asin(a);
+    case ScalarOp::Acos: return std::acos(a);
+    case ScalarOp::Atan: return std::atan(a);
+    case ScalarOp::Sinh: return std::sinh(a);
+    case ScalarOp::Cosh: return std::cosh(a);
+    case ScalarOp::Tanh: return std::tanh(a);
+    case ScalarOp::Asinh: return std::asinh(a);
+    case ScalarOp::Acosh: return std::acosh(a);
+    case ScalarOp::Atanh: return std::atanh(a);
+    case ScalarOp::Sigmoid: return static_cast<T>(1.0 / (1.0 + std::exp(-static_cast<double>(a))));
+    case ScalarOp::Erf: return std::erf(a);
+    case ScalarOp::Erfc: return std::erfc(a);
+    case ScalarOp::Lgamma: return std::lgamma(a);
     case ScalarOp::I0:  // beyond 1000 no float holds it (and no library computes it)
-      return std::fabs(a) > 1000 ? std::numeric_limits<T>::infinity() : static_cast<T>(std::cyl_bessel_i(0.0L, std::fabs(static_cast<long double>(a))));
-    case ScalarOp::Floor:
-      return std::floor(a);
-    case ScalarOp::Ceil:
-      return std::ceil(a);
-    case ScalarOp::Round:
-      return std::nearbyint(a);
-    case ScalarOp::Trunc:
-      return std::trunc(a);
-    case ScalarOp::Add:
-      return a + b;
-    case ScalarOp::Sub:
-      return a - b;
-    case ScalarOp::Mul:
-      return a * b;
-    case ScalarOp::Div:
-      return a / b;
-    case ScalarOp::TruncDiv:
-      return std::trunc(a / b);
-    case ScalarOp::FloorDiv:
-      return floored_quotient(a, b);
-    case ScalarOp::Remainder:
-      return floored_remainder(a, b);
-    case ScalarOp::Fmod:
-      return std::fmod(a, b);
-    case ScalarOp::Pow:
-      return std::pow(a, b);
-    case ScalarOp::Atan2:
-      return std::atan2(a, b);
-    case ScalarOp::Hypot:
-      return std::hypot(a, b);
-    case ScalarOp::Max:
-      return fold_max(a, b);
-    case ScalarOp::Min:
-      return fold_min(a, b);
-    case ScalarOp::CopySign:
-      return std::copysign(a, b);
-    case ScalarOp::Fma:
-      return std::fma(a, b, c);
-    default:
-      REPRISE_CHECK(false, "not an operation of floats");
-      return 0;
+      return std::fabs(a) > 1000 ? std::numeric_limits<T>::infinity()
+                                 : static_cast<T>(std::cyl_bessel_i(0.0L, std::fabs(static_cast<long double>(a))));
+    case ScalarOp::Floor: return std::floor(a);
+    case ScalarOp::Ceil: return std::ceil(a);
+    case ScalarOp::Round: return std::nearbyint(a);
+    case ScalarOp::Trunc: return std::trunc(a);
+    case ScalarOp::Add: return a + b;
+    case ScalarOp::Sub: return a - b;
+    case ScalarOp::Mul: return a * b;
+    case ScalarOp::Div: return a / b;
+    case ScalarOp::TruncDiv: return std::trunc(a / b);
+    case ScalarOp::FloorDiv: return floored_quotient(a, b);
+    case ScalarOp::Remainder: return floored_remainder(a, b);
+    case ScalarOp::Fmod: return std::fmod(a, b);
+    case ScalarOp::Pow: return std::pow(a, b);
+    case ScalarOp::Atan2: return std::atan2(a, b);
+    case ScalarOp::Hypot: return std::hypot(a, b);
+    case ScalarOp::Max: return fold_max(a, b);
+    case ScalarOp::Min: return fold_min(a, b);
+    case ScalarOp::CopySign: return std::copysign(a, b);
+    case ScalarOp::Fma: return std::fma(a, b, c);
+    default: REPRISE_CHECK(false, "not an operation of floats"); return 0;
   }
 }
 
@@ -223,90 +170,55 @@ std::int64_t int_op(DType t, ScalarOp op, std::int64_t a, std::int64_t b, std::i
     switch (op) {
       case ScalarOp::Add:
       case ScalarOp::Max:
-      case ScalarOp::BitOr:
-        return a | b;
+      case ScalarOp::BitOr: return a | b;
       case ScalarOp::Mul:
       case ScalarOp::Min:
-      case ScalarOp::BitAnd:
-        return a & b;
+      case ScalarOp::BitAnd: return a & b;
       case ScalarOp::Sub:
-      case ScalarOp::BitXor:
-        return a ^ b;
-      case ScalarOp::BitNot:
-        return !a;
-      default:
-        REPRISE_CHECK(false, "not an operation of bools");
-        return 0;
+      case ScalarOp::BitXor: return a ^ b;
+      case ScalarOp::BitNot: return !a;
+      default: REPRISE_CHECK(false, "not an operation of bools"); return 0;
     }
   }
   const __int128 wide = a, by = b;  // the quotient of the least number and -1 is one more than 64 bits hold
   auto low = [&](__int128 v) { return wrap(t, static_cast<std::uint64_t>(v)); };
   switch (op) {
-    case ScalarOp::Neg:
-      return wrap(t, 0 - ua);
-    case ScalarOp::Abs:
-      return a < 0 ? wrap(t, 0 - ua) : a;
-    case ScalarOp::Sign:
-      return (a > 0) - (a < 0);
+    case ScalarOp::Neg: return wrap(t, 0 - ua);
+    case ScalarOp::Abs: return a < 0 ? wrap(t, 0 - ua) : a;
+    case ScalarOp::Sign: return (a > 0) - (a < 0);
     case ScalarOp::Floor:
     case ScalarOp::Ceil:
     case ScalarOp::Round:
-    case ScalarOp::Trunc:
-      return a;
-    case ScalarOp::BitNot:
-      return wrap(t, ~ua);
-    case ScalarOp::Add:
-      return wrap(t, ua + ub);
-    case ScalarOp::Sub:
-      return wrap(t, ua - ub);
-    case ScalarOp::Mul:
-      return wrap(t, ua * ub);
-    case ScalarOp::TruncDiv:
-      return b == 0 ? 0 : low(wide / by);
-    case ScalarOp::FloorDiv:
-      return b == 0 ? 0 : low((wide - (wide % by + by) % by) / by);
-    case ScalarOp::Remainder:
-      return b == 0 ? 0 : low((wide % by + by) % by);
-    case ScalarOp::Fmod:
-      return b == 0 ? 0 : low(wide % by);
-    case ScalarOp::Pow:
-      return wrap(t, static_cast<std::uint64_t>(int_pow(a, b)));
-    case ScalarOp::Max:
-      return a > b ? a : b;
-    case ScalarOp::Min:
-      return a < b ? a : b;
-    case ScalarOp::BitAnd:
-      return a & b;
-    case ScalarOp::BitOr:
-      return a | b;
-    case ScalarOp::BitXor:
-      return a ^ b;
-    case ScalarOp::Shl:
-      return wrap(t, ua << shift);
-    case ScalarOp::Shr:
-      return a >> shift;
-    case ScalarOp::Fma:
-      return wrap(t, ua * ub + static_cast<std::uint64_t>(c));
-    default:
-      REPRISE_CHECK(false, "not an operation of integers");
-      return 0;
+    case ScalarOp::Trunc: return a;
+    case ScalarOp::BitNot: return wrap(t, ~ua);
+    case ScalarOp::Add: return wrap(t, ua + ub);
+    case ScalarOp::Sub: return wrap(t, ua - ub);
+    case ScalarOp::Mul: return wrap(t, ua * ub);
+    case ScalarOp::TruncDiv: return b == 0 ? 0 : low(wide / by);
+    case ScalarOp::FloorDiv: return b == 0 ? 0 : low((wide - (wide % by + by) % by) / by);
+    case ScalarOp::Remainder: return b == 0 ? 0 : low((wide % by + by) % by);
+    case ScalarOp::Fmod: return b == 0 ? 0 : low(wide % by);
+    case ScalarOp::Pow: return wrap(t, static_cast<std::uint64_t>(int_pow(a, b)));
+    case ScalarOp::Max: return a > b ? a : b;
+    case ScalarOp::Min: return a < b ? a : b;
+    case ScalarOp::BitAnd: return a & b;
+    case ScalarOp::BitOr: return a | b;
+    case ScalarOp::BitXor: return a ^ b;
+    case ScalarOp::Shl: return wrap(t, ua << shift);
+    case ScalarOp::Shr: return a >> shift;
+    case ScalarOp::Fma: return wrap(t, ua * ub + static_cast<std::uint64_t>(c));
+    default: REPRISE_CHECK(false, "not an operation of integers"); return 0;
   }
 }
 
 template <class T>
 bool compare(ScalarOp op, T a, T b) {
   switch (op) {
-    case ScalarOp::Eq:
-      return a == b;
-    case ScalarOp::Ne:
-      return a != b;
-    case ScalarOp::Lt:
-      return a < b;
-    case ScalarOp::Le:
-      return a <= b;
-    default:
-      REPRISE_CHECK(false, "not a comparison");
-      return false;
+    case ScalarOp::Eq: return a == b;
+    case ScalarOp::Ne: return a != b;
+    case ScalarOp::Lt: return a < b;
+    case ScalarOp::Le: return a <= b;
+    default: REPRISE_CHECK(false, "not a comparison"); return false;
   }
 }
 
@@ -316,16 +228,11 @@ Val apply(const BodyNode& n, DType operand, Val a, Val b, Val c) {
   operand = register_dtype(operand);
   auto truth = [&](Val v) { return cast(DType::Bool, operand, v).i; };
   switch (n.op) {
-    case ScalarOp::Where:
-      return a.i ? b : c;
-    case ScalarOp::Not:
-      return of_int(!truth(a));
-    case ScalarOp::And:
-      return of_int(truth(a) & truth(b));
-    case ScalarOp::Or:
-      return of_int(truth(a) | truth(b));
-    case ScalarOp::Xor:
-      return of_int(truth(a) ^ truth(b));
+    case ScalarOp::Where: return a.i ? b : c;
+    case ScalarOp::Not: return of_int(!truth(a));
+    case ScalarOp::And: return of_int(truth(a) & truth(b));
+    case ScalarOp::Or: return of_int(truth(a) | truth(b));
+    case ScalarOp::Xor: return of_int(truth(a) ^ truth(b));
     case ScalarOp::IsNan:
       return of_int(operand == DType::Float32 ? std::isnan(a.f) : operand == DType::Float64 && std::isnan(a.d));
     case ScalarOp::IsInf:
@@ -337,8 +244,7 @@ Val apply(const BodyNode& n, DType operand, Val a, Val b, Val c) {
       return of_int(operand == DType::Float32   ? compare(n.op, a.f, b.f)
                     : operand == DType::Float64 ? compare(n.op, a.d, b.d)
                                                 : compare(n.op, a.i, b.i));
-    default:
-      break;
+    default: break;
   }
   if (n.dtype == DType::Float32) return of_float(float_op(n.op, a.f, b.f, c.f));
   if (n.dtype == DType::Float64) return of_double(float_op(n.op, a.d, b.d, c.d));
@@ -351,28 +257,17 @@ Val load(DType t, const char* p) {
     return v;
   };
   switch (t) {
-    case DType::Float32:
-      return of_float(read(float{}));
-    case DType::Float64:
-      return of_double(read(double{}));
-    case DType::Float16:
-      return of_float(static_cast<float>(read(Half{})));
-    case DType::BFloat16:
-      return of_float(static_cast<float>(read(BFloat16{})));
-    case DType::Float8E4M3FN:
-      return of_float(static_cast<float>(read(Float8E4M3FN{})));
-    case DType::Float8E5M2:
-      return of_float(static_cast<float>(read(Float8E5M2{})));
-    case DType::Int8:
-      return of_int(read(std::int8_t{}));
-    case DType::UInt8:
-      return of_int(read(std::uint8_t{}));
-    case DType::Int32:
-      return of_int(read(std::int32_t{}));
-    case DType::Int64:
-      return of_int(read(std::int64_t{}));
-    case DType::Bool:
-      return of_int(read(std::uint8_t{}) != 0);
+    case DType::Float32: return of_float(read(float{}));
+    case DType::Float64: return of_double(read(double{}));
+    case DType::Float16: return of_float(static_cast<float>(read(Half{})));
+    case DType::BFloat16: return of_float(static_cast<float>(read(BFloat16{})));
+    case DType::Float8E4M3FN: return of_float(static_cast<float>(read(Float8E4M3FN{})));
+    case DType::Float8E5M2: return of_float(static_cast<float>(read(Float8E5M2{})));
+    case DType::Int8: return of_int(read(std::int8_t{}));
+    case DType::UInt8: return of_int(read(std::uint8_t{}));
+    case DType::Int32: return of_int(read(std::int32_t{}));
+    case DType::Int64: return of_int(read(std::int64_t{}));
+    case DType::Bool: return of_int(read(std::uint8_t{}) != 0);
   }
   return of_int(0);
 }
@@ -380,37 +275,17 @@ Val load(DType t, const char* p) {
 void store(DType t, char* p, Val v) {
   auto write = [&](auto x) { std::memcpy(p, &x, sizeof x); };
   switch (t) {
-    case DType::Float32:
-      write(v.f);
-      break;
-    case DType::Float64:
-      write(v.d);
-      break;
-    case DType::Float16:
-      write(Half(v.f));
-      break;
-    case DType::BFloat16:
-      write(BFloat16(v.f));
-      break;
-    case DType::Float8E4M3FN:
-      write(Float8E4M3FN(v.f));
-      break;
-    case DType::Float8E5M2:
-      write(Float8E5M2(v.f));
-      break;
+    case DType::Float32: write(v.f); break;
+    case DType::Float64: write(v.d); break;
+    case DType::Float16: write(Half(v.f)); break;
+    case DType::BFloat16: write(BFloat16(v.f)); break;
+    case DType::Float8E4M3FN: write(Float8E4M3FN(v.f)); break;
+    case DType::Float8E5M2: write(Float8E5M2(v.f)); break;
     case DType::Int8:
-    case DType::UInt8:
-      write(static_cast<std::uint8_t>(v.i));
-      break;
-    case DType::Bool:
-      write(static_cast<std::uint8_t>(v.i != 0));
-      break;
-    case DType::Int32:
-      write(static_cast<std::int32_t>(v.i));
-      break;
-    case DType::Int64:
-      write(v.i);
-      break;
+    case DType::UInt8: write(static_cast<std::uint8_t>(v.i)); break;
+    case DType::Bool: write(static_cast<std::uint8_t>(v.i != 0)); break;
+    case DType::Int32: write(static_cast<std::int32_t>(v.i)); break;
+    case DType::Int64: write(v.i); break;
   }
 }
 
@@ -424,18 +299,12 @@ Val identity(const BodyNode& n) {
   const int bits = t == DType::Bool ? 1 : item_size(t) * 8;
   const std::int64_t most = bits == 64 ? INT64_MAX : (std::int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
   switch (n.reduce) {
-    case ReduceOp::Sum:
-      return number(0, 0);
-    case ReduceOp::Prod:
-      return number(1, 1);
-    case ReduceOp::Max:
-      return number(-inf, is_unsigned ? 0 : -most - 1);
-    case ReduceOp::Min:
-      return number(inf, most);
-    case ReduceOp::Any:
-      return of_int(0);
-    case ReduceOp::All:
-      return of_int(1);
+    case ReduceOp::Sum: return number(0, 0);
+    case ReduceOp::Prod: return number(1, 1);
+    case ReduceOp::Max: return number(-inf, is_unsigned ? 0 : -most - 1);
+    case ReduceOp::Min: return number(inf, most);
+    case ReduceOp::Any: return of_int(0);
+    case ReduceOp::All: return of_int(1);
   }
   return of_int(0);
 }

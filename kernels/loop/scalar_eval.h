@@ -3,9 +3,9 @@
 
 #include "kernels/loop/ir.h"
 
-/// What the nodes of a loop kernel mean, one element at a time. Generated code is compared with this, so nothing is computed as
-/// it is there, but for the functions of libm: generated code calls them, too, where it has no code of its own (Float64, lgamma,
-/// sines of very large numbers), and there both are what libm makes of them.
+/// What the nodes of a loop kernel mean, one element at a time. Generated code is compared with this, so nothing is
+/// computed as it is there, but for the functions of libm: generated code calls them, too, where it has no code of its
+/// own (Float64, lgamma, sines of very large numbers), and there both are what libm makes of them.
 namespace reprise::kernels::scalar {
 
 /// A value of one node: integers and Bool in `i` (wrapped to their dtype), floats in the member of their width.

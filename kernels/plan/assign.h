@@ -22,7 +22,8 @@ class Assign {
   using Id = std::uint32_t;
 
  public:
-  Assign(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo) : g_(g), fused_(fused), may_undo_(may_undo) {
+  Assign(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo)
+      : g_(g), fused_(fused), may_undo_(may_undo) {
     p_.place.resize(g.values.size());
     p_.must_store.resize(g.values.size());
     p_.maker.assign(g.values.size(), -1);
@@ -54,12 +55,15 @@ class Assign {
   /// `item` reads value v: it comes after v's maker, and counts as a reader of v's storage.
   /// `in_loop`: the item may be part of a loop kernel.
   void reads(Id item, ValueId v, bool in_loop);
-  void reads(Id item, ValueId v) { reads(item, v, p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy); }
+  void reads(Id item, ValueId v) {
+    reads(item, v, p_.items[item].kind == Kind::Fused || p_.items[item].kind == Kind::Copy);
+  }
   void make_items(std::uint32_t n);
   /// Of index values into a dim of `of`, in `checks`, unless all that may stand there are within it.
   void make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps, std::vector<Id>& checks);
   Id make_last(std::uint32_t n, const ScatterForm&, const std::vector<Id>& checks);
-  /// Everything has its place: which writes at computed places are stores of loop kernels, and which their own kernels'.
+  /// Everything has its place: which writes at computed places are stores of loop kernels, and which their own
+  /// kernels'.
   void settle_scatters();
   /// Is what this one writes into there already, where nothing else that it reads stands?
   bool scatters_in_place(Id) const;
@@ -71,15 +75,16 @@ class Assign {
   bool asked(ValueId v, ValueId in) const { return in && asked_place(v) == in; }
   bool asked_together(ValueId v, ValueId old) const { return asked(v, old) || asked(v, asked_place(old)); }
   ValueId asked_place(ValueId v) const;
-  /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written, by changing some
-  /// elements, and works when both are one memory.
+  /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written,
+  /// by changing some elements, and works when both are one memory.
   bool updates(const Node& node) const;
   /// v is made by several kernels, of which one may fail after another has written: no memory but its own is for it.
   bool fails_half_way(ValueId v) const;
-  /// m is made element by element of its first operand, for which an update follows at once or which an update, or a join that writes
-  /// in place, made for m alone.
+  /// m is made element by element of its first operand, for which an update follows at once or which an update, or a
+  /// join that writes in place, made for m alone.
   bool beside_update(ValueId m) const;
-  /// What c is made of where it stands: a join's base, what an update works over, what stands beside_update. Unset: c is made anew.
+  /// What c is made of where it stands: a join's base, what an update works over, what stands beside_update. Unset: c
+  /// is made anew.
   ValueId old_of(ValueId c) const;
 
   // ---- order
@@ -87,9 +92,11 @@ class Assign {
   bool paths_to_any(Id from, const std::vector<Id>& to);
   /// Why a write waits for one of `before`, as the log tells it; empty where nothing of `before` comes after `from`.
   std::string why_waits(Id from, const std::vector<Id>& before);
-  /// Everything that must have run before input i's memory is written: readers of the old value and what may still fail.
+  /// Everything that must have run before input i's memory is written: readers of the old value and what may still
+  /// fail.
   std::vector<Id> before_input_write(std::uint32_t i, const std::vector<Id>& except);
-  /// All of it runs before `writer`. Many readers are as one from then on: a marker, which takes their place in `before`.
+  /// All of it runs before `writer`. Many readers are as one from then on: a marker, which takes their place in
+  /// `before`.
   void edges_before(std::vector<Id>& before, Id writer);
   EdgeKind kind_before(Id r) const { return p_.items[r].may_fail ? EdgeKind::Memory : EdgeKind::Anti; }
   /// What had to be before `writer` has to be before `earlier`, which leads to it.
@@ -133,8 +140,9 @@ class Assign {
   bool updates_in_place(ValueId v, std::uint32_t i) const;
   /// How often item w reads elements of v's storage.
   std::ptrdiff_t count_reads(Id w, ValueId root) const;
-  /// Does item w, an update, read elements of `old` other than those that it works over? What the kernel of an operator that writes reads of
-  /// what it writes is copied before, where the two are not known to be apart (lower.cc): that does not count.
+  /// Does item w, an update, read elements of `old` other than those that it works over? What the kernel of an operator
+  /// that writes reads of what it writes is copied before, where the two are not known to be apart (lower.cc): that
+  /// does not count.
   bool reads_beside(Id w, ValueId old) const;
   /// Whatever item w reads of input i, it reads at the index it writes.
   bool reads_same_element(Id w, std::uint32_t i) const;
@@ -144,26 +152,29 @@ class Assign {
   /// Reads of the old contents of `b` by work other than join c. (A join that only holds b as its base and is itself in
   /// c's place does not read.)
   std::vector<Id> old_readers(ValueId b, const std::vector<Id>& except);
-  /// c's end, and those of joins and updates nested in c that write in place inside it: c = select_scatter(b, slice_scatter(select(b), src)).
+  /// c's end, and those of joins and updates nested in c that write in place inside it: c = select_scatter(b,
+  /// slice_scatter(select(b), src)).
   void nested_ends(ValueId c, std::vector<Id>& out) const;
   void place_join(const Node& node);
   void drop_edge(std::int32_t from, Id end);
   bool join_over_input(ValueId c, std::uint32_t o);
-  /// Joins and updates whose result becomes c's contents without leaving c's place: c, those nested in it, and those it is based on.
+  /// Joins and updates whose result becomes c's contents without leaving c's place: c, those nested in it, and those it
+  /// is based on.
   void chain_ends(ValueId c, std::vector<Id>& out) const;
   void chain_ends_here(ValueId c);
   /// A part of one of these joins is `old` itself or a view of it: copying it while `old` is overwritten is not safe.
   bool parts_read(const std::vector<Id>& ends, ValueId old) const;
   /// The part of a join is a view of the very value that the join writes into, of elements that it does not write.
   bool part_beside(const Node& join) const;
-  /// What c is based on is `old` seen in another way (transposed, a part): its elements would move within `old`'s memory.
+  /// What c is based on is `old` seen in another way (transposed, a part): its elements would move within `old`'s
+  /// memory.
   bool base_moves(ValueId c, ValueId old) const;
   /// c is nothing but an input's new value: only its part is computed, the epilogue puts it into the input.
   bool slice_in_epilogue(const Node& node, std::uint32_t o);
   /// The base already stands where c will: nothing to copy. Otherwise, when nobody reads it later, it is put there.
   bool base_in_place(ValueId c, ValueId base);
-  /// The kernel of an operator that writes faults before it writes: for its own write it needs not be over. What it reads of an input at
-  /// `at` is what it writes there.
+  /// The kernel of an operator that writes faults before it writes: for its own write it needs not be over. What it
+  /// reads of an input at `at` is what it writes there.
   bool writes_nothing_if_it_fails(Id w, const Place& at) const;
   static bool innermost_contiguous(const Layout& l);
   void place_part(ValueId c, JoinPlan::Part& part, Id after);
@@ -172,23 +183,24 @@ class Assign {
   bool (*fused_)(const Graph&, const Node&);
   bool may_undo_;
   BufferPlan p_;
-  std::vector<std::int32_t> begin_;                     // by value: the first item that writes it
-  std::vector<std::vector<std::uint32_t>> wishes_;      // by value: outputs that want its storage
-  std::vector<std::vector<Id>> readers_;                // by root value: items that read its elements
-  std::vector<std::vector<ValueId>> views_;             // by root value: views of it
-  std::vector<std::vector<Id>> before_;                 // by value: what runs before its place may be written
-  std::vector<std::vector<Id>> overwriters_;            // by value: Begin markers of joins written over its place
+  std::vector<std::int32_t> begin_;                 // by value: the first item that writes it
+  std::vector<std::vector<std::uint32_t>> wishes_;  // by value: outputs that want its storage
+  std::vector<std::vector<Id>> readers_;            // by root value: items that read its elements
+  std::vector<std::vector<ValueId>> views_;         // by root value: views of it
+  std::vector<std::vector<Id>> before_;             // by value: what runs before its place may be written
+  std::vector<std::vector<Id>> overwriters_;        // by value: Begin markers of joins written over its place
   std::vector<ValueId> root_;
-  KeptOrder order_;                                     // of the items
-  std::vector<Id> may_fail_;                            // items
-  std::map<std::uint8_t, Id> lanes_;                    // Effects::lane -> the last item of it
-  std::vector<Id> scatters_;                            // Native items that may become Scatter
-  std::vector<Id> checks_, lasts_;                      // of index values: equal ones are made once
-  std::map<Id, ValueId> in_parts_;                      // of scatters_: those of a join's parts, and the join
-  std::vector<std::uint32_t> marked_;                   // by item: the question it was last part of
+  KeptOrder order_;                    // of the items
+  std::vector<Id> may_fail_;           // items
+  std::map<std::uint8_t, Id> lanes_;   // Effects::lane -> the last item of it
+  std::vector<Id> scatters_;           // Native items that may become Scatter
+  std::vector<Id> checks_, lasts_;     // of index values: equal ones are made once
+  std::map<Id, ValueId> in_parts_;     // of scatters_: those of a join's parts, and the join
+  std::vector<std::uint32_t> marked_;  // by item: the question it was last part of
   std::uint32_t question_ = 0;
   bool slice_only_ = false;
-  bool alone_ = false;                                  // there is one item of work: if it fails, nothing else has happened
+  // there is one item of work: if it fails, nothing else has happened
+  bool alone_ = false;
 };
 
 }  // namespace reprise::kernels

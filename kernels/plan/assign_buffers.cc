@@ -38,7 +38,8 @@ BufferPlan Assign::run() {
   for (std::uint32_t v = 0; v < g_.values.size(); ++v) {
     if (root_[v].v != v) views_[root_[v].v].push_back(ValueId{v});
   }
-  alone_ = std::count_if(g_.nodes.begin(), g_.nodes.end(), [](const Node& n) { return graph::op(n.op).cls != OpClass::View; }) == 1;
+  alone_ = std::count_if(g_.nodes.begin(), g_.nodes.end(),
+                         [](const Node& n) { return graph::op(n.op).cls != OpClass::View; }) == 1;
   for (std::uint32_t n = 0; n < g_.nodes.size(); ++n) make_items(n);
   make_wishes();
   for (std::size_t n = g_.nodes.size(); n-- > 0;) {
@@ -105,21 +106,24 @@ void Assign::make_items(std::uint32_t n) {
   for (std::size_t a = 0; a < node.args.size(); ++a) {
     if (unread >> a & 1) continue;
     const auto* view = std::get_if<graph::ViewArg>(&node.args[a]);
-    const bool again = view && std::any_of(node.args.begin(), node.args.begin() + static_cast<std::ptrdiff_t>(a), [&](const graph::NodeArg& b) {
-      auto* before = std::get_if<graph::ViewArg>(&b);
-      return before && before->base == view->base;
-    });
+    const bool again = view && std::any_of(node.args.begin(), node.args.begin() + static_cast<std::ptrdiff_t>(a),
+                                           [&](const graph::NodeArg& b) {
+                                             auto* before = std::get_if<graph::ViewArg>(&b);
+                                             return before && before->base == view->base;
+                                           });
     if (!again) graph::for_each_value(node.args[a], [&](ValueId v) { it.reads.push_back(v); });
   }
   std::vector<Id> checks;
   if (it.kind == Kind::Fused) it.made = node.results[0];
   if (it.kind == Kind::Fused && def.effects.may_fail) {
     const std::optional<GatherForm> form = gather_form(g_, node);
-    for (const GatherForm::Index& index : form->indices) make_check(n, index.value, index.dim, form->table, form->wraps, checks);
+    for (const GatherForm::Index& index : form->indices)
+      make_check(n, index.value, index.dim, form->table, form->wraps, checks);
   }
   if (it.may_fail && !alone_ && !def.effects.exit && updates(node)) {
     if (const std::optional<PlaceIndices> places = place_indices(g_, node)) {
-      for (const PlaceIndices::Index& index : places->all) make_check(n, index.value, index.dim, std::get<ValueId>(node.args[0]), places->wraps, checks);
+      for (const PlaceIndices::Index& index : places->all)
+        make_check(n, index.value, index.dim, std::get<ValueId>(node.args[0]), places->wraps, checks);
       it.may_fail = false;
       it.checked = true;
     }
@@ -138,9 +142,11 @@ void Assign::make_items(std::uint32_t n) {
   Id id = add_item(std::move(it));
   for (Id check : checks) edge(check, id, EdgeKind::Memory);
   if (const std::uint8_t lane = effects.lane) {  // these are of OpClass::Reference: not fused
-    if (auto [before, first] = lanes_.try_emplace(lane, id); !first) edge(std::exchange(before->second, id), id, EdgeKind::Memory);
+    if (auto [before, first] = lanes_.try_emplace(lane, id); !first)
+      edge(std::exchange(before->second, id), id, EdgeKind::Memory);
   }
-  for (ValueId r : node.results) p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
+  for (ValueId r : node.results)
+    p_.maker[r.v] = static_cast<std::int32_t>(id), begin_[r.v] = static_cast<std::int32_t>(id);
   for (ValueId v : in) {
     if (scatter && v == scatter->values) reads(id, v, true);
     else reads(id, v);
@@ -157,10 +163,14 @@ void Assign::make_items(std::uint32_t n) {
 
 void Assign::make_check(std::uint32_t n, ValueId index, int dim, ValueId of, bool wraps, std::vector<Id>& checks) {
   const Int extent = g_.meta(of).size(dim);
-  if (const std::optional<Int> bound = index_bound(g_, index); bound && (same_number(*bound, extent) || (!bound->is_symbolic() && !extent.is_symbolic() && bound->hint() <= extent.hint()))) return;
+  if (const std::optional<Int> bound = index_bound(g_, index);
+      bound && (same_number(*bound, extent) ||
+                (!bound->is_symbolic() && !extent.is_symbolic() && bound->hint() <= extent.hint())))
+    return;
   for (std::size_t k = checks_.size(), tried = 0; k-- > 0 && tried < kMostAlike; ++tried) {
     const Item& c = p_.items[checks_[k]];
-    if (c.from == index && c.dim == dim && c.wraps == wraps && identical(c.extent, extent)) return checks.push_back(checks_[k]);
+    if (c.from == index && c.dim == dim && c.wraps == wraps && identical(c.extent, extent))
+      return checks.push_back(checks_[k]);
   }
   Item it = new_item(Kind::Check, static_cast<std::int32_t>(n));
   it.from = index;
@@ -228,7 +238,9 @@ bool Assign::beside_update(ValueId m) const {
   const Item& it = p_.items[p_.maker[m.v]];
   if (it.kind != Kind::Fused) return false;
   const Node& node = g_.nodes[it.node];
-  const ValueId* old = graph::op(node.op).cls == OpClass::Pointwise && !node.args.empty() ? std::get_if<ValueId>(&node.args[0]) : nullptr;
+  const ValueId* old = graph::op(node.op).cls == OpClass::Pointwise && !node.args.empty()
+                           ? std::get_if<ValueId>(&node.args[0])
+                           : nullptr;
   if (!old || it.reads.empty() || it.reads[0] != *old || g_.meta(*old).dtype != g_.meta(m).dtype) return false;
   const Ints &from = g_.meta(*old).layout.sizes, &to = g_.meta(m).layout.sizes;
   if (from.size() != to.size() || !std::equal(from.begin(), from.end(), to.begin(), same_number)) return false;
@@ -238,7 +250,8 @@ bool Assign::beside_update(ValueId m) const {
     return before && (!of || before == of);
   };
   const bool of_join = computed(*old) && p_.items[p_.maker[old->v]].kind == Kind::End && node.keeps_self;
-  if (of_join ? has_base(g_.nodes[g_.values[old->v].node].op) : update_of(*old, {})) return readers_[old->v].size() == 1;
+  if (of_join ? has_base(g_.nodes[g_.values[old->v].node].op) : update_of(*old, {}))
+    return readers_[old->v].size() == 1;
   for (Id r : readers_[m.v]) {  // of joins other readers are what makes the part
     if (p_.items[r].kind != Kind::End || !node.keeps_self) continue;
     const Node& join = g_.nodes[p_.items[r].node];
@@ -267,7 +280,8 @@ bool Assign::paths_to_any(Id from, const std::vector<Id>& to) {
     if (order_.before(last, t)) last = t;
   }
   const Id start[] = {from};
-  return order_.reaches(start, last, [&](Id w) { return marked_[w] == question_; }, successors());
+  return order_.reaches(
+      start, last, [&](Id w) { return marked_[w] == question_; }, successors());
 }
 
 std::string Assign::why_waits(Id from, const std::vector<Id>& before) {
@@ -309,13 +323,15 @@ void Assign::edges_before(std::vector<Id>& before, Id writer) {
   for (Id r : before) edge(r, writer, kind_before(r));
 }
 
-// With many writes over one place, each waiting for all the readers by itself, the edges would be as many as their product.
+// With many writes over one place, each waiting for all the readers by itself, the edges would be as many as their
+// product.
 void Assign::move_edges_before(const std::vector<Id>& before, Id writer, Id earlier) {
   constexpr std::ptrdiff_t kMostLookedAt = 16;
   for (Id r : before) {
     std::vector<Edge>& all = p_.succ[r];
     auto end = all.rbegin() + std::min<std::ptrdiff_t>(kMostLookedAt, static_cast<std::ptrdiff_t>(all.size()));
-    auto old = std::find_if(all.rbegin(), end, [&](const Edge& e) { return e.to == writer && e.kind == kind_before(r); });
+    auto old =
+        std::find_if(all.rbegin(), end, [&](const Edge& e) { return e.to == writer && e.kind == kind_before(r); });
     if (old != end) all.erase(std::next(old).base());
     edge(r, earlier, kind_before(r));
   }
@@ -338,7 +354,9 @@ bool Assign::views_fit(ValueId v, const Layout& at) const {
     const graph::OpDef& def = graph::op(maker.op);
     if (def.twin_of && !is_row_major(at))
       for (std::uint32_t a : graph::op(*def.twin_of).writes)
-        if (auto* view = std::get_if<graph::ViewArg>(&maker.args[a]); view && old_of(v) == view->base && !layout_of_view(g_, *view, at, maker.info.loc)) return false;
+        if (auto* view = std::get_if<graph::ViewArg>(&maker.args[a]);
+            view && old_of(v) == view->base && !layout_of_view(g_, *view, at, maker.info.loc))
+          return false;
   }
   for (ValueId w : views_[v.v]) {
     if (!layout_from_root(g_, w, at)) return false;
@@ -394,9 +412,9 @@ void Assign::make_wishes() {
 
 Id Assign::start_copy(std::uint32_t o) {
   const OutputSpec& spec = g_.outputs[o];
-  const Wanted wanted = spec.is_view          ? Wanted{Copy::Of::Ours, "a view is returned as a tensor of its own"}
+  const Wanted wanted = spec.is_view      ? Wanted{Copy::Of::Ours, "a view is returned as a tensor of its own"}
                         : is_new_value(o) ? Wanted{Copy::Of::EagerToo, "copy_"}
-                                              : Wanted{Copy::Of::EagerToo, "a result of its own"};
+                                          : Wanted{Copy::Of::EagerToo, "a result of its own"};
   return add_copy(spec.value, {}, g_.meta(spec.value).dtype, wanted, -1);
 }
 
@@ -448,7 +466,8 @@ void Assign::place_result(ValueId v) {
   }
   if (!placed(v) && native) {
     const TensorMeta& m = g_.meta(v);
-    p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
+    p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}),
+                     contiguous_layout(m.layout.sizes)};
   }
   if (placed(v))
     if (ValueId old = old_of(v); old && !base_in_place(v, old)) chain_ends_here(v);  // its kernel copies
@@ -464,7 +483,10 @@ void Assign::leave_to_undo(std::vector<Id>& before, Id w, Id first, const Place&
   const Buffer& b = p_.buffers[at.buffer];
   if (!may_be_undone(w) || b.kind != Buffer::Kind::Input) return;
   const std::vector<Id>& readers = readers_[g_.inputs[b.index].value.v];
-  std::erase_if(before, [&](Id r) { return p_.items[r].may_fail && order_.before(first, r) && std::find(readers.begin(), readers.end(), r) == readers.end() && path(first, r); });
+  std::erase_if(before, [&](Id r) {
+    return p_.items[r].may_fail && order_.before(first, r) &&
+           std::find(readers.begin(), readers.end(), r) == readers.end() && path(first, r);
+  });
 }
 
 ValueId Assign::asked_place(ValueId v) const {
@@ -486,7 +508,8 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
     return refuse("its kernel reads the old value");
   }
   if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
-  if (!views_fit(v, input_place(i).layout)) return refuse("the new value is viewed in ways the input's strides do not allow");
+  if (!views_fit(v, input_place(i).layout))
+    return refuse("the new value is viewed in ways the input's strides do not allow");
   std::vector<Id> mine{w};  // what was made of the input in its place needs not be over before w
   if (old_of(v)) {
     chain_ends(v, mine);
@@ -497,7 +520,9 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   if (std::string why = why_waits(w, before); !why.empty()) return refuse(std::move(why));
   // What w works over comes there first: if w fails, that must be undone, too.
   if (const ValueId old = old_of(v); p_.items[w].may_fail && old) {
-    const bool brought_there = computed(old) ? !may_be_undone(static_cast<Id>(p_.maker[old.v])) : !may_undo_ && root_[old.v] != g_.inputs[i].value;  // a view of what was made
+    // a view of what was made
+    const bool brought_there = computed(old) ? !may_be_undone(static_cast<Id>(p_.maker[old.v]))
+                                             : !may_undo_ && root_[old.v] != g_.inputs[i].value;
     if (brought_there) return refuse("its kernel may fail when the place is written");
   }
   edges_before(before, w);
@@ -516,7 +541,8 @@ std::ptrdiff_t Assign::count_reads(Id w, ValueId root) const {
 
 bool Assign::updates_in_place(ValueId v, std::uint32_t i) const {
   const ValueId input = g_.inputs[i].value;
-  return updates(g_.nodes[g_.values[v.v].node]) && old_of(v) == input && !reads_beside(static_cast<Id>(p_.maker[v.v]), input);
+  return updates(g_.nodes[g_.values[v.v].node]) && old_of(v) == input &&
+         !reads_beside(static_cast<Id>(p_.maker[v.v]), input);
 }
 
 bool Assign::reads_beside(Id w, ValueId old) const {
@@ -524,7 +550,8 @@ bool Assign::reads_beside(Id w, ValueId old) const {
   const graph::OpDef& def = graph::op(node.op);
   if (!def.twin_of) return count_reads(w, old) > 1;
   const std::vector<ValueId> bases = graph::written_bases(def, node.args);
-  return count_reads(w, old) > 0 && std::count_if(bases.begin(), bases.end(), [&](ValueId b) { return root_[b.v] == old; }) != 1;
+  return count_reads(w, old) > 0 &&
+         std::count_if(bases.begin(), bases.end(), [&](ValueId b) { return root_[b.v] == old; }) != 1;
 }
 
 bool Assign::reads_same_element(Id w, std::uint32_t i) const {
@@ -542,6 +569,8 @@ bool Assign::reads_input(Id w, std::uint32_t i) const {
   return std::any_of(r.begin(), r.end(), [&](ValueId v) { return root_[v.v] == g_.inputs[i].value; });
 }
 
-BufferPlan assign_buffers(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo) { return Assign(g, fused, may_undo).run(); }
+BufferPlan assign_buffers(const Graph& g, bool (*fused)(const Graph&, const Node&), bool may_undo) {
+  return Assign(g, fused, may_undo).run();
+}
 
 }  // namespace reprise::kernels

@@ -17,8 +17,8 @@ std::vector<Id> Assign::old_readers(ValueId b, const std::vector<Id>& except) {
   return out;
 }
 
-// A write in place makes a join of what it writes into and the part; other joins are operators of the program, or what is
-// written into is a copy that the program made (passes/rewrite.h).
+// A write in place makes a join of what it writes into and the part; other joins are operators of the program, or what
+// is written into is a copy that the program made (passes/rewrite.h).
 Assign::Wanted Assign::base_of(const Node& join) {
   if (join.keeps_self) return {Copy::Of::Ours, "a part is written where the old value cannot be overwritten"};
   return {Copy::Of::EagerToo, "a copy is written into"};
@@ -35,7 +35,8 @@ void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
   if (!is_join(node) || !has_base(node.op)) return;
   const ValueId base = std::get<ValueId>(node.args[0]);
   if (root_[base.v] != base) return;
-  // What reads elements around the part as well comes before any are written; so does what reads an input over which all of it may lie.
+  // What reads elements around the part as well comes before any are written; so does what reads an input over which
+  // all of it may lie.
   const ValueId over = asked_place(c);
   auto reads_around = [&](const Node& update) {
     if (graph::op(update.op).twin_of) return false;  // parts_read asks it
@@ -43,7 +44,8 @@ void Assign::nested_ends(ValueId c, std::vector<Id>& out) const {
     for (std::size_t a = 1; a < update.args.size(); ++a)
       graph::for_each_value(update.args[a], [&](ValueId v) {
         const graph::Value& r = g_.values[root_[v.v].v];
-        found = found || root_[v.v] == base || (r.node == -1 && g_.inputs[r.result].mutates_data && (!over || computed(over) || over == root_[v.v]));
+        found = found || root_[v.v] == base ||
+                (r.node == -1 && g_.inputs[r.result].mutates_data && (!over || computed(over) || over == root_[v.v]));
       });
     return found;
   };
@@ -89,7 +91,8 @@ void Assign::place_join(const Node& node) {
       wishes.erase(wishes.begin());
     }
     if (!placed(c)) {
-      p_.place[c.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
+      p_.place[c.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}),
+                       contiguous_layout(m.layout.sizes)};
     }
   }
   auto plan = plan_join(g_, node, p_.place[c.v].layout);
@@ -106,8 +109,8 @@ void Assign::place_join(const Node& node) {
   for (std::uint32_t o : wishes) copy_out(o);
 }
 
-// An edge to a join's end for which there is a longer way now. With it every later use of the place would be tied to all that
-// came before this write, and a chain of writes to the square of its length.
+// An edge to a join's end for which there is a longer way now. With it every later use of the place would be tied to
+// all that came before this write, and a chain of writes to the square of its length.
 void Assign::drop_edge(std::int32_t from, Id end) {
   constexpr std::size_t kMostLookedAt = 256;
   if (from < 0 || p_.succ[static_cast<Id>(from)].size() > kMostLookedAt) return;
@@ -154,8 +157,9 @@ void Assign::chain_ends(ValueId c, std::vector<Id>& out) const {
   }
 }
 
-// What was to be made in an input's place, one after another, did not have to be over before that was written (before_input_write). From here
-// on it is made elsewhere after all, or in the kernels that use it, and what reads the input for that comes first like any other reader.
+// What was to be made in an input's place, one after another, did not have to be over before that was written
+// (before_input_write). From here on it is made elsewhere after all, or in the kernels that use it, and what reads the
+// input for that comes first like any other reader.
 void Assign::chain_ends_here(ValueId c) {
   const Buffer& b = p_.buffers[p_.place[c.v].buffer];
   if (b.kind != Buffer::Kind::Input) return;
@@ -166,7 +170,8 @@ void Assign::chain_ends_here(ValueId c) {
   const std::vector<Id>& readers = readers_[g_.inputs[b.index].value.v];
   const Id begin = static_cast<Id>(begin_[c.v]);
   for (Id r : chain)
-    if (p_.items[r].may_fail || std::find(readers.begin(), readers.end(), r) != readers.end()) edge(r, begin, kind_before(r));
+    if (p_.items[r].may_fail || std::find(readers.begin(), readers.end(), r) != readers.end())
+      edge(r, begin, kind_before(r));
 }
 
 bool Assign::parts_read(const std::vector<Id>& ends, ValueId old) const {
@@ -242,7 +247,9 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   std::vector<Id> readers = old_readers(base, nested);
   if (parts_read(nested, base)) return false;
   // c itself reads the old value of its place beside the base: that would be the base by then.
-  if (const Buffer& b = p_.buffers[at.buffer]; b.kind == Buffer::Kind::Input && parts_read(nested, g_.inputs[b.index].value)) return false;
+  if (const Buffer& b = p_.buffers[at.buffer];
+      b.kind == Buffer::Kind::Input && parts_read(nested, g_.inputs[b.index].value))
+    return false;
   const Id maker = static_cast<Id>(p_.maker[base.v]);
   std::vector<Id> before = before_[c.v];
   if (writes_nothing_if_it_fails(maker, at)) std::erase(before, maker);
@@ -260,7 +267,8 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
   edge(static_cast<Id>(p_.maker[base.v]), begin, EdgeKind::Memory);
   if (begin_[c.v] != p_.maker[c.v]) drop_edge(p_.maker[base.v], static_cast<Id>(p_.maker[c.v]));
   move_edges_before(before, begin, base_begin);
-  if (p_.items[maker].may_fail) before.push_back(maker);  // what comes before it in its place would be written when it fails
+  // what comes before it in its place would be written when it fails
+  if (p_.items[maker].may_fail) before.push_back(maker);
   before_[base.v] = std::move(before);
   before_[c.v].clear();
   p_.place[base.v] = at;
@@ -287,7 +295,8 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
   ValueId p = part.value;
   Id end = static_cast<Id>(p_.maker[c.v]);
   DType dtype = g_.meta(c).dtype;
-  bool direct = computed(p) && !fails_half_way(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype && views_fit(p, part.region);
+  bool direct = computed(p) && !fails_half_way(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype &&
+                views_fit(p, part.region);
   if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native)
     direct = innermost_contiguous(part.region) || updates(g_.nodes[g_.values[p.v].node]);
   // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.
@@ -305,7 +314,8 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
     before_[p.v] = {after};
     return;
   }
-  Id copy = add_copy(p, {at.buffer, part.region}, dtype, part_of(g_.nodes[p_.items[end].node]), p_.items[end].node, p_.maker[c.v]);
+  Id copy = add_copy(p, {at.buffer, part.region}, dtype, part_of(g_.nodes[p_.items[end].node]), p_.items[end].node,
+                     p_.maker[c.v]);
   edge(after, copy, EdgeKind::Memory);
   edge(copy, end, EdgeKind::Memory);
 }

@@ -44,7 +44,8 @@ void drop_markers(BufferPlan& p) {
   for (auto& edges : p.succ) {
     auto key = [](const Edge& e) { return std::pair(e.to, static_cast<int>(e.kind)); };
     std::sort(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) { return key(a) < key(b); });
-    edges.erase(std::unique(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) { return key(a) == key(b); }), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) { return key(a) == key(b); }),
+                edges.end());
   }
 }
 

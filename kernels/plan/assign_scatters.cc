@@ -18,7 +18,8 @@ bool Assign::scatters_in_place(Id id) const {
   if (to.buffer == ~0u || to.buffer != old.buffer) return false;
   const auto stands = layout_from_root(g_, self, old.layout);
   bool apart = stands && same_layout(*stands, to.layout);
-  graph::for_each_value(node, [&](ValueId v) { apart = apart && (v == self || p_.place[root_[v.v].v].buffer != to.buffer); });
+  graph::for_each_value(node,
+                        [&](ValueId v) { apart = apart && (v == self || p_.place[root_[v.v].v].buffer != to.buffer); });
   return apart;
 }
 
@@ -44,7 +45,9 @@ int Assign::dim_of_parts(ValueId c) const {
 
 bool Assign::is_scattered_in_parts(ValueId c) {
   const Node& join = g_.nodes[g_.values[c.v].node];
-  if (!has_parts(join.op) || has_base(join.op) || placed(c) || !wishes_[c.v].empty() || !views_[c.v].empty() || readers_[c.v].size() != 1) return false;
+  if (!has_parts(join.op) || has_base(join.op) || placed(c) || !wishes_[c.v].empty() || !views_[c.v].empty() ||
+      readers_[c.v].size() != 1)
+    return false;
   const Id id = readers_[c.v][0], end = static_cast<Id>(p_.maker[c.v]);
   if (std::find(scatters_.begin(), scatters_.end(), id) == scatters_.end() || !scatters_in_place(id)) return false;
   const auto form = scatter_form(g_, g_.nodes[p_.items[id].node]);
@@ -55,7 +58,9 @@ bool Assign::is_scattered_in_parts(ValueId c) {
   const auto plan = plan_join(g_, join, contiguous_layout(form->walk));
   for (const JoinPlan::Part& part : plan->parts) {
     const ValueId p = part.value;
-    const bool here = computed(p) && !placed(p) && p_.items[p_.maker[p.v]].kind == Kind::Fused && readers_[p.v].size() == 1 && readers_[p.v][0] == end && wishes_[p.v].empty() && views_[p.v].empty();
+    const bool here = computed(p) && !placed(p) && p_.items[p_.maker[p.v]].kind == Kind::Fused &&
+                      readers_[p.v].size() == 1 && readers_[p.v][0] == end && wishes_[p.v].empty() &&
+                      views_[p.v].empty();
     if (!here || g_.meta(p).dtype != g_.meta(c).dtype || g_.meta(p).dim() != g_.meta(c).dim()) return false;
   }
   in_parts_[id] = c;
@@ -64,7 +69,8 @@ bool Assign::is_scattered_in_parts(ValueId c) {
 
 void Assign::settle_scatters() {
   std::vector<bool> wanted(p_.items.size());  // Last items
-  std::vector<std::vector<Id>> like(in_parts_.empty() ? 0 : p_.items.size());  // by item: the scatters of a join's other parts
+  // by item: the scatters of a join's other parts
+  std::vector<std::vector<Id>> like(in_parts_.empty() ? 0 : p_.items.size());
   for (Id id : scatters_) {
     Item& it = p_.items[id];
     const Node& node = g_.nodes[it.node];
@@ -84,7 +90,8 @@ void Assign::settle_scatters() {
     if (it.last >= 0) wanted[static_cast<Id>(it.last)] = true;
     if (joined == in_parts_.end()) continue;
     const Node& join = g_.nodes[g_.values[joined->second.v].node];
-    const std::vector<JoinPlan::Part> parts = plan_join(g_, join, contiguous_layout(g_.meta(joined->second).layout.sizes))->parts;
+    const std::vector<JoinPlan::Part> parts =
+        plan_join(g_, join, contiguous_layout(g_.meta(joined->second).layout.sizes))->parts;
     const Id end = static_cast<Id>(p_.maker[joined->second.v]);
     std::erase_if(p_.succ[end], [&](const Edge& e) { return e.to == id; });
     const int dim = dim_of_parts(joined->second);
@@ -122,7 +129,8 @@ void Assign::settle_scatters() {
       continue;
     }
     const Ints sizes = scatter_form(g_, g_.nodes[it.node])->positions();
-    it.to = {p_.add_buffer({Buffer::Kind::Temp, 0, DType::Int64, bytes_of(sizes, DType::Int64)}), contiguous_layout(sizes)};
+    it.to = {p_.add_buffer({Buffer::Kind::Temp, 0, DType::Int64, bytes_of(sizes, DType::Int64)}),
+             contiguous_layout(sizes)};
   }
 }
 

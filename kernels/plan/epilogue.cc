@@ -54,7 +54,12 @@ void copy_into_inputs(const graph::Graph& g, Lowered& l) {
     REPRISE_CHECK(out.buffer >= 0);
     std::uint32_t to = input_buffer(g, l, spec.source);
     const DType dtype = g.meta(g.inputs[spec.source].value).dtype;
-    l.launches.push_back({copy_loop({static_cast<std::uint32_t>(out.buffer), dtype, out.layout}, {to, dtype, out.target, true}), "epilogue_copy", {}, false, {}});
+    l.launches.push_back(
+        {copy_loop({static_cast<std::uint32_t>(out.buffer), dtype, out.layout}, {to, dtype, out.target, true}),
+         "epilogue_copy",
+         {},
+         false,
+         {}});
     l.launches.back().copies = {Copy{Copy::Of::Ours, "an argument is written last", bytes_of(out.target.sizes, dtype)}};
   }
 }

@@ -33,7 +33,8 @@ class FragmentJoiner {
     for (std::uint32_t r = 0; r < p.n_results; ++r) {
       const std::uint32_t b = p.operands[p.first_result + r].buffer;
       const std::vector<std::uint32_t>& users = uses_.users(b);
-      if (l_.buffers[b].kind != Buffer::Kind::Temp || users.size() != 2 || users[0] != i || (at && users[1] != *at)) return std::nullopt;
+      if (l_.buffers[b].kind != Buffer::Kind::Temp || users.size() != 2 || users[0] != i || (at && users[1] != *at))
+        return std::nullopt;
       at = users[1];
     }
     return at;
@@ -60,10 +61,12 @@ class FragmentJoiner {
     const std::uint32_t at = *found;
     const Launch& loop = l_.launches[at];
     if (!std::holds_alternative<LoopLaunch>(loop.what) || !loop.when.empty()) return;
-    // What is written of an argument must stay as it was if there is no room to multiply in; what the product reads is read by every block.
+    // What is written of an argument must stay as it was if there is no room to multiply in; what the product reads is
+    // read by every block.
     for (const LaunchUses::Use& u : uses_.of(at))
       if (u.written && (l_.buffers[u.buffer].kind == Buffer::Kind::Input ||
-                        std::any_of(uses_.of(i).begin(), uses_.of(i).end(), [&](const LaunchUses::Use& own) { return own.buffer == u.buffer; })))
+                        std::any_of(uses_.of(i).begin(), uses_.of(i).end(),
+                                    [&](const LaunchUses::Use& own) { return own.buffer == u.buffer; })))
         return;
     const bool early = !meets(at, i, at);
     if (!early && writes_argument(i, at)) return;

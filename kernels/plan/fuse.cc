@@ -27,22 +27,24 @@ using Id = std::uint32_t;
 namespace {
 
 constexpr std::size_t kMaxLoops = 12;
-constexpr std::size_t kMaxStores = 8;            // a kernel with very many outputs runs out of registers
+constexpr std::size_t kMaxStores = 8;  // a kernel with very many outputs runs out of registers
 // Making code takes longer than in proportion to its length, so a kernel's length has a bound.
 constexpr std::size_t kMaxItems = 256;
 constexpr int kMaxReductions = 16;
 
-// What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of its own.
-constexpr std::size_t kMostUnits = 8;            // kernels tried for a store
-constexpr std::size_t kMostBeside = 32;          // kernels over the same space looked at, the latest ones
-constexpr std::size_t kMostRead = 64;            // values followed to see whether two kernels read the same
-constexpr std::size_t kMostCopies = 64;          // kernels that each compute a cheap item for themselves
+// What is asked for one item has a bound, so that the whole is linear. Where it is reached the item gets a kernel of
+// its own.
+constexpr std::size_t kMostUnits = 8;    // kernels tried for a store
+constexpr std::size_t kMostBeside = 32;  // kernels over the same space looked at, the latest ones
+constexpr std::size_t kMostRead = 64;    // values followed to see whether two kernels read the same
+constexpr std::size_t kMostCopies = 64;  // kernels that each compute a cheap item for themselves
 
 class Fuse {
  public:
   /// `kept`: what is asked whether it would keep too much; null: nothing.
   Fuse(const Graph& g, BufferPlan& p, bool on, FuseOrder order, const std::vector<ValueId>& root, KeptBytes* kept)
-      : g_(g), p_(p), on_(on), order_(std::move(order)), uses_(g.values.size()), root_(root), kept_(kept), mine_(g.values.size()), its_(g.values.size()) {}
+      : g_(g), p_(p), on_(on), order_(std::move(order)), uses_(g.values.size()), root_(root), kept_(kept),
+        mine_(g.values.size()), its_(g.values.size()) {}
 
   std::vector<Unit> run() {
     for (std::size_t k = order_.items().size(); k-- > 0;) {
@@ -66,7 +68,10 @@ class Fuse {
   }
 
  private:
-  struct Use { std::uint32_t unit; std::size_t demand; };
+  struct Use {
+    std::uint32_t unit;
+    std::size_t demand;
+  };
   // ---- order
   /// May item i, wanted at `map`, be computed in unit u? `everywhere`: each of its users computes it for itself.
   bool legal(Id i, std::uint32_t u, const IndexMap& map, bool everywhere, const char** why) {
@@ -76,7 +81,8 @@ class Fuse {
       return *why = "a user reads it through a view that merges dimensions", false;
     }
     // Of an extent of 0 no map tells how its elements lie in a merged dimension, and there is nothing to gain.
-    if (is_empty(sizes_of(value_of(i))) || is_empty(units_[u].extents)) return *why = "there are no elements to compute", false;
+    if (is_empty(sizes_of(value_of(i))) || is_empty(units_[u].extents))
+      return *why = "there are no elements to compute", false;
     starts_.clear();
     for (const Edge& e : p_.succ[i]) {
       if (everywhere && e.kind == EdgeKind::Value) continue;
@@ -95,9 +101,10 @@ class Fuse {
     return true;
   }
 
-  /// Item i reads, at `map`, contents that item w (stored in unit u) overwrites: is it the same element each time, or one that w does not
-  /// write at all? What else writes there in u is asked for itself. Then it is right also where u reduces: what varies over reduced loops is
-  /// stored in their last run, when each sum is finished, and no other index reads what is stored at this one.
+  /// Item i reads, at `map`, contents that item w (stored in unit u) overwrites: is it the same element each time, or
+  /// one that w does not write at all? What else writes there in u is asked for itself. Then it is right also where u
+  /// reduces: what varies over reduced loops is stored in their last run, when each sum is finished, and no other index
+  /// reads what is stored at this one.
   bool overwrites_same_element(Id i, const IndexMap& map, std::uint32_t u, Id w) const {
     if (p_.items[w].kind == Item::Kind::Scatter) return false;  // which it overwrites nobody knows
     const Place& to = store_place(w);
@@ -110,14 +117,17 @@ class Fuse {
     loops.extents = units_[u].extents, loops.reduced = units_[u].reduced, loops.part = units_[u].part;
     if (is_reduction(i)) loops.fold(left_out(map));
     Access written = access_of(*at, to.layout);
-    const DType to_dtype = p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
+    const DType to_dtype =
+        p_.items[w].kind == Item::Kind::Copy ? p_.items[w].to_dtype : g_.meta(p_.items[w].made).dtype;
     bool met = false;
     for (const Unit::Demand& d : operand_maps(g_, p_.items[i], map, loops)) {
       ValueId r = root_of(d.value);
       const Place& from = p_.place[r.v];
       if (from.buffer != to.buffer) continue;
       auto layout = layout_from_root(g_, d.value, from.layout);
-      if (!layout || (!same_access(access_of(d.map, *layout), written) && !(g_.meta(d.value).dtype == to_dtype && known_disjoint(*layout, to.layout)))) return false;
+      if (!layout || (!same_access(access_of(d.map, *layout), written) &&
+                      !(g_.meta(d.value).dtype == to_dtype && known_disjoint(*layout, to.layout))))
+        return false;
       met = true;
     }
     return met;
@@ -161,7 +171,10 @@ class Fuse {
   ValueId root_of(ValueId v) const { return root_[v.v]; }
   ValueId value_of(Id i) const { return p_.items[i].kind == Item::Kind::Fused ? p_.items[i].made : p_.items[i].from; }
   /// The space that a store of i runs over.
-  Ints stored_sizes(Id i) const { return p_.items[i].kind == Item::Kind::Scatter && p_.items[i].part_dim < 0 ? scatter_form(g_, node_of(i))->walk : sizes_of(value_of(i)); }
+  Ints stored_sizes(Id i) const {
+    return p_.items[i].kind == Item::Kind::Scatter && p_.items[i].part_dim < 0 ? scatter_form(g_, node_of(i))->walk
+                                                                               : sizes_of(value_of(i));
+  }
   const Ints& sizes_of(ValueId v) const { return g_.meta(v).layout.sizes; }
   static bool is_empty(const Ints& extents) {
     return std::any_of(extents.begin(), extents.end(), [](Int n) { return is_number(n, 0); });
@@ -176,7 +189,8 @@ class Fuse {
     int operands = 0;
     for (ValueId v : p_.items[i].reads) {
       ValueId r = root_of(v);
-      if (fused_maker(r) && !p_.must_store[r.v] && class_of(static_cast<Id>(p_.maker[r.v])) != OpClass::Creation) return false;
+      if (fused_maker(r) && !p_.must_store[r.v] && class_of(static_cast<Id>(p_.maker[r.v])) != OpClass::Creation)
+        return false;
       operands += class_of_value(r) != OpClass::Creation;
     }
     return operands <= 1;
@@ -190,7 +204,8 @@ class Fuse {
   /// In the order of the units.
   std::vector<Use> uses_of(ValueId v) const {
     std::vector<Use> out = uses_[v.v];
-    std::sort(out.begin(), out.end(), [](const Use& a, const Use& b) { return std::pair(a.unit, a.demand) < std::pair(b.unit, b.demand); });
+    std::sort(out.begin(), out.end(),
+              [](const Use& a, const Use& b) { return std::pair(a.unit, a.demand) < std::pair(b.unit, b.demand); });
     return out;
   }
 
@@ -201,7 +216,8 @@ class Fuse {
     if (uses.empty()) return true;
     if (!on_) return false;
     bool one_unit = std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return u.unit == uses[0].unit; });
-    if (uses.size() > 1 && !(one_unit ? cheap(i) && uses.size() <= 4 : uses.size() <= kMostCopies && recomputable(i))) return note(i, uses, "several users want it"), false;
+    if (uses.size() > 1 && !(one_unit ? cheap(i) && uses.size() <= 4 : uses.size() <= kMostCopies && recomputable(i)))
+      return note(i, uses, "several users want it"), false;
     const char* why = "";
     for (const Use& use : uses) {
       const Unit& u = units_[use.unit];
@@ -216,7 +232,8 @@ class Fuse {
       if (!units_[use.unit].has(i)) join_unit(i, use.unit);
       if (is_reduction(i)) units_[use.unit].fold(left_out(units_[use.unit].demands[use.demand].map));
     }
-    for (const Use& use : uses) demand_operands(i, use.unit, [&]() -> const IndexMap& { return units_[use.unit].demands[use.demand].map; });
+    for (const Use& use : uses)
+      demand_operands(i, use.unit, [&]() -> const IndexMap& { return units_[use.unit].demands[use.demand].map; });
     return true;
   }
 
@@ -237,8 +254,8 @@ class Fuse {
     return false;
   }
 
-  /// The item works on a reduction over the very loops that do not move it (log of a softmax's sum): that reduction will
-  /// join unit u, and then the item is computed once for each kept index.
+  /// The item works on a reduction over the very loops that do not move it (log of a softmax's sum): that reduction
+  /// will join unit u, and then the item is computed once for each kept index.
   bool of_a_row(Id i, std::uint32_t u, const IndexMap& map, int depth) const {
     if (depth == 0) return false;
     for (Unit::Demand d : operand_maps(g_, p_.items[i], map, units_[u])) {
@@ -254,7 +271,9 @@ class Fuse {
       if (!affine) continue;
       Id maker = static_cast<Id>(p_.maker[root.v]);
       const char* why = "";
-      if (is_reduction(maker) ? fits_reduction(maker, units_[u], d.map, &why) : !is_gather(maker) && of_a_row(maker, u, d.map, depth - 1)) return true;
+      if (is_reduction(maker) ? fits_reduction(maker, units_[u], d.map, &why)
+                              : !is_gather(maker) && of_a_row(maker, u, d.map, depth - 1))
+        return true;
     }
     return false;
   }
@@ -294,7 +313,8 @@ class Fuse {
       if (!inner) {
         Ints into;
         int l = loop_to_split(g_, view, map, units_[u].extents, into);
-        if (on_ && l >= 0 && (!units_[u].has_reduce() || units_[u].reduced[static_cast<std::size_t>(l)]) && units_[u].extents.size() + into.size() <= kMaxLoops) {
+        if (on_ && l >= 0 && (!units_[u].has_reduce() || units_[u].reduced[static_cast<std::size_t>(l)]) &&
+            units_[u].extents.size() + into.size() <= kMaxLoops) {
           units_[u].split(l, into);
           note_space(u);
           return true;
@@ -340,7 +360,8 @@ class Fuse {
     if (std::find(folded.begin(), folded.end(), true) == folded.end()) return false;
     if (!u.may_fold(folded)) return *why = "its user reduces over other dimensions", false;
     const bool any_kept = std::find(used->begin(), used->end(), true) != used->end();
-    if (!any_kept && count.hint() > Unit::kSerialReduction) return *why = "a large reduction to one number gets a kernel of its own", false;
+    if (!any_kept && count.hint() > Unit::kSerialReduction)
+      return *why = "a large reduction to one number gets a kernel of its own", false;
     return true;
   }
 
@@ -363,7 +384,8 @@ class Fuse {
       p_.must_store[v.v] = true;
       if (p_.place[v.v].buffer == ~0u) {
         const TensorMeta& m = g_.meta(v);
-        p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), contiguous_layout(m.layout.sizes)};
+        p_.place[v.v] = {p_.add_buffer({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}),
+                         contiguous_layout(m.layout.sizes)};
       }
     }
     if (!on_ || !store_in_user(i)) {
@@ -392,8 +414,9 @@ class Fuse {
     }
     return used;
   }
-  /// May item i, wanted at `map`, be stored by u as its loops move? `rows`: once they are kept and reduced ones, those that move it kept.
-  /// Nothing but what is made of a reduction asks for that: it joins the kernel next, and one kernel goes over the rows as often as it must.
+  /// May item i, wanted at `map`, be stored by u as its loops move? `rows`: once they are kept and reduced ones, those
+  /// that move it kept. Nothing but what is made of a reduction asks for that: it joins the kernel next, and one kernel
+  /// goes over the rows as often as it must.
   bool stores_as_it_runs(Id i, std::uint32_t n, const IndexMap& map, bool* rows) const {
     const Unit& u = units_[n];
     const std::optional<std::vector<bool>> used = loops_over(u, map, sizes_of(p_.items[i].made));
@@ -421,7 +444,9 @@ class Fuse {
       bool rows = is_reduction(i);
       if (rows ? !fits_reduction(i, u, map, &why) : !stores_as_it_runs(i, use.unit, map, &rows)) continue;
       ++tried;
-      if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit) || !store_keeps_little(i, use.unit)) continue;
+      if (!legal(i, use.unit, map, false, &why) || !writes_where_nobody_reads(i, use.unit) ||
+          !store_keeps_little(i, use.unit))
+        continue;
       if (rows) units_[use.unit].fold(left_out(map));
       add_store(i, use.unit, map);
       return true;
@@ -430,8 +455,8 @@ class Fuse {
     return false;
   }
 
-  /// A store over an input's old value shares a kernel only with readers that are ordered before it; those that were placed
-  /// in u before are users of new values, so nothing in u may still look at the place otherwise.
+  /// A store over an input's old value shares a kernel only with readers that are ordered before it; those that were
+  /// placed in u before are users of new values, so nothing in u may still look at the place otherwise.
   bool writes_where_nobody_reads(Id i, std::uint32_t u) const {
     std::uint32_t b = store_place(i).buffer;
     if (p_.buffers[b].kind != Buffer::Kind::Input) return true;
@@ -449,8 +474,8 @@ class Fuse {
     std::vector<std::uint32_t> at;
     std::uint32_t turn = 0;
   };
-  /// Of what is read: the roots, and what those that are made on the way read in their turn, the nearest kMostRead. Marks
-  /// them in `seen` until `stop` says so of one; true then.
+  /// Of what is read: the roots, and what those that are made on the way read in their turn, the nearest kMostRead.
+  /// Marks them in `seen` until `stop` says so of one; true then.
   template <class Stop>
   bool looks_at(std::vector<ValueId> read, Marked& seen, Stop&& stop) const {
     ++seen.turn;
@@ -482,8 +507,10 @@ class Fuse {
     auto first = all.end();
     for (std::size_t n = 0; n < kMostBeside && first != all.begin();) n += open(*--first);
     all.erase(std::remove_if(first, all.end(), [&](std::uint32_t n) { return !open(n); }), all.end());
-    std::vector<std::uint32_t> candidates(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostBeside)), all.end());
-    // The nearest first: in a program of many layers others read the same values, too (angles of positions), but come too late or too soon.
+    std::vector<std::uint32_t> candidates(all.end() - static_cast<std::ptrdiff_t>(std::min(all.size(), kMostBeside)),
+                                          all.end());
+    // The nearest first: in a program of many layers others read the same values, too (angles of positions), but come
+    // too late or too soon.
     std::sort(candidates.begin(), candidates.end(), std::greater<>());
     looks_at(p_.items[i].reads, mine_, [](ValueId) { return false; });
     const char* why = "";
@@ -498,7 +525,9 @@ class Fuse {
       if (!same_numbers(u.extents, probe.extents)) continue;  // last of what costs something: it is a proof
       if (probe.has_reduce() && !u.may_fold(probe.reduced)) continue;
       IndexMap map = probe.stores[0].map;
-      bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) { return d.value == p_.items[i].made && !identical_maps(d.map, map); });
+      bool elsewhere = std::any_of(u.demands.begin(), u.demands.end(), [&](const Unit::Demand& d) {
+        return d.value == p_.items[i].made && !identical_maps(d.map, map);
+      });
       if (elsewhere) continue;  // u also looks at other elements of it than it would make
       ++tried;
       if (!legal(i, n, map, false, &why) || !writes_where_nobody_reads(i, n) || !store_keeps_little(i, n)) continue;
@@ -519,7 +548,8 @@ class Fuse {
     add_store(i, static_cast<std::uint32_t>(units_.size() - 1), std::move(map));
   }
 
-  /// A unit over the item's own space with one store: its map. Loops stand in the order of the dims (of a reduction's operand).
+  /// A unit over the item's own space with one store: its map. Loops stand in the order of the dims (of a reduction's
+  /// operand).
   Unit space_of(Id i) const {
     Unit u;
     u.loop = true;
@@ -543,7 +573,8 @@ class Fuse {
     bool keep = !reduction || keeps_dims(node_of(i));
     for (std::size_t d = 0; d < space.size(); ++d) {
       if (reduced[d] && !keep) continue;
-      map.dims.push_back(loop_of[d] < 0 || reduced[d] ? constant_coord(0, map.loops) : loop_coord(static_cast<std::size_t>(loop_of[d]), map.loops));
+      map.dims.push_back(loop_of[d] < 0 || reduced[d] ? constant_coord(0, map.loops)
+                                                      : loop_coord(static_cast<std::size_t>(loop_of[d]), map.loops));
     }
     u.stores.push_back({i, std::move(map)});
     return u;
@@ -553,7 +584,8 @@ class Fuse {
   void note(Id i, const std::vector<Use>& uses, const char* why) const {
     if (uses.empty() || !log::on(log::Channel::Fusion)) return;
     std::string name(graph::op(node_of(i).op).name());
-    log::event(log::Event::not_fused, g_.name, name + " is stored: " + why, {{"op", name}, {"why", why}, {"users", uses.size()}});
+    log::event(log::Event::not_fused, g_.name, name + " is stored: " + why,
+               {{"op", name}, {"why", why}, {"users", uses.size()}});
   }
 
   const Graph& g_;
@@ -561,12 +593,14 @@ class Fuse {
   bool on_;
   FuseOrder order_;
   std::vector<Unit> units_;
-  std::vector<std::vector<Use>> uses_;                 // by value
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> over_;  // by space_key; a unit may stand under former keys, too
-  std::vector<std::uint32_t> starts_;                  // of a search
-  const std::vector<ValueId>& root_;                   // by value
+  std::vector<std::vector<Use>> uses_;  // by value
+  // by space_key; a unit may stand under former keys, too
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> over_;
+  std::vector<std::uint32_t> starts_;  // of a search
+  const std::vector<ValueId>& root_;   // by value
   KeptBytes* kept_;
-  std::vector<std::uint32_t> runs_at_;                 // by unit: the turn in which it will run, as far as that is known
+  // by unit: the turn in which it will run, as far as that is known
+  std::vector<std::uint32_t> runs_at_;
   Marked mine_, its_;
 };
 
@@ -591,7 +625,9 @@ std::vector<Unit> fuse(const Graph& g, BufferPlan& plan, bool on) {
   if (log::on(log::Channel::Fusion)) {
     const std::int64_t now = most_kept(g, plan, units, root);
     auto text = [](std::int64_t bytes) { return std::to_string(bytes) + " bytes"; };
-    log::event(log::Event::kept_apart, g.name, "fusion would keep " + text(freely) + " at a time, single operators " + text(kept.unfused()) + "; " + std::to_string(kept.apart()) + " operators did not join a kernel for that: " + text(now),
+    log::event(log::Event::kept_apart, g.name,
+               "fusion would keep " + text(freely) + " at a time, single operators " + text(kept.unfused()) + "; " +
+                   std::to_string(kept.apart()) + " operators did not join a kernel for that: " + text(now),
                {{"fused", freely}, {"unfused", kept.unfused()}, {"kept", now}, {"apart", kept.apart()}});
   }
   return units;

@@ -15,9 +15,10 @@ using graph::ValueId;
 using Id = std::uint32_t;
 
 // Note [Reductions of rows and of their parts]
-// A kernel folds its reduced loops; beside that it may fold the inner ones of them alone, which makes the others count the parts of a row
-// (a row's norm, then the greatest of each 128 of it: [T, K] seen as [T, K / 128, 128]). The loops over parts come first in the order of the
-// space, so that a row's dimension is counted through by both. A row is one task's: it must be short, or there must be many.
+// A kernel folds its reduced loops; beside that it may fold the inner ones of them alone, which makes the others count
+// the parts of a row (a row's norm, then the greatest of each 128 of it: [T, K] seen as [T, K / 128, 128]). The loops
+// over parts come first in the order of the space, so that a row's dimension is counted through by both. A row is one
+// task's: it must be short, or there must be many.
 namespace {
 
 constexpr std::int64_t kLongestRow = 1 << 17, kManyRows = 64;  // of a kernel that also reduces parts of rows
@@ -121,12 +122,14 @@ std::vector<Unit::Demand> operand_maps(const Graph& g, const Item& item, const I
         if (keep) ++kept;
         // One loop, or several that count through it: parts and what is inside them.
         std::vector<std::size_t> through;
-        for (Int covered = 1; !is_number(in[d], 1) && l < folded.size() && (through.empty() || !same_number(covered, in[d])); ++l) {
+        for (Int covered = 1;
+             !is_number(in[d], 1) && l < folded.size() && (through.empty() || !same_number(covered, in[d])); ++l) {
           if (folded[l]) through.push_back(l), covered = covered * unit.extents[l];
         }
         Coord c = constant_coord(0, m.loops);
         Int step = 1;
-        for (std::size_t t = through.size(); t-- > 0; step = step * unit.extents[through[t]]) c.coefs[through[t]] = step;
+        for (std::size_t t = through.size(); t-- > 0; step = step * unit.extents[through[t]])
+          c.coefs[through[t]] = step;
         m.dims.push_back(std::move(c));
       }
       out.push_back({x, std::move(m)});

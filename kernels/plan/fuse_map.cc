@@ -89,8 +89,8 @@ IndexMap through_broadcast(const IndexMap& map, const Ints& from, const Ints& to
 
 namespace {
 
-/// The coordinates of the dims `sizes` that were merged into the dim whose coordinate is c, when c counts through loops in
-/// mixed radix and some of them cover each size. Empty: they do not.
+/// The coordinates of the dims `sizes` that were merged into the dim whose coordinate is c, when c counts through loops
+/// in mixed radix and some of them cover each size. Empty: they do not.
 std::vector<Coord> unmerged(const Coord& c, const Ints& sizes, const Ints& extents) {
   std::vector<Coord> out(sizes.size(), constant_coord(0, c.coefs.size()));
   if (!is_number(c.offset, 0)) return {};
@@ -138,8 +138,9 @@ std::vector<bool> left_out(const IndexMap& map) {
 
 namespace {
 
-/// The dims of a match on the operand's side that have extent. One without which the others are as large as the view is 1 (or nothing has elements), though
-/// nobody may know it of the dim itself: of s0 * (s1 - 1) = 0 only the product is known.
+/// The dims of a match on the operand's side that have extent. One without which the others are as large as the view is
+/// 1 (or nothing has elements), though nobody may know it of the dim itself: of s0 * (s1 - 1) = 0 only the product is
+/// known.
 std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes, const Ints& viewed) {
   std::vector<int> out;
   for (int d = m.old_begin; d < m.old_end; ++d) {
@@ -154,7 +155,8 @@ std::vector<int> wide_dims(const DimMatch& m, const Ints& sizes, const Ints& vie
   std::vector<int> all;
   for (int d = m.new_begin; d < m.new_end; ++d) all.push_back(d);
   for (std::size_t i = 0; out.size() > 1 && i < out.size();) {
-    if (same_number(product(out.begin(), out.end(), sizes, out[i]), product(all.begin(), all.end(), viewed, -1))) out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+    if (same_number(product(out.begin(), out.end(), sizes, out[i]), product(all.begin(), all.end(), viewed, -1)))
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
     else ++i;
   }
   return out;
@@ -168,7 +170,8 @@ Ints sizes_of(const std::vector<int>& dims, const Ints& sizes) {
 
 }  // namespace
 
-int loop_to_split(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents, Ints& into) {
+int loop_to_split(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents,
+                  Ints& into) {
   if (graph::view_facts_of(view.op).of != graph::ViewOf::JoinedDims) return -1;
   const Ints& from = g.meta(std::get<ValueId>(view.args[0])).layout.sizes;
   const Ints& to = g.meta(view.results[0]).layout.sizes;
@@ -204,7 +207,8 @@ void split_loop(IndexMap& map, int l, const Ints& into) {
   }
 }
 
-std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& view, const IndexMap& map, const Ints& extents) {
+std::optional<IndexMap> through_view(const graph::Graph& g, const graph::Node& view, const IndexMap& map,
+                                     const Ints& extents) {
   const Layout& in = g.meta(std::get<ValueId>(view.args[0])).layout;
   std::size_t rank = in.sizes.size();
   IndexMap out;
@@ -285,27 +289,31 @@ std::optional<Int> steps_of(Int stride, Int step) {
   return same_number(n * step, stride) ? std::optional(n) : std::nullopt;
 }
 
-/// Blocks of equal strides, `b` further on by a number of steps in dimension d, both within one step of the dimensions around d.
+/// Blocks of equal strides, `b` further on by a number of steps in dimension d, both within one step of the dimensions
+/// around d.
 bool beside(const Layout& a, const Layout& b, Int distance, std::size_t d) {
   const auto k = steps_of(distance, a.strides[d]);
   if (!k || !known_le(a.sizes[d], *k)) return false;
   std::vector<std::size_t> order;
   for (std::size_t e = 0; e < a.sizes.size(); ++e)
     if (e == d || !is_number(a.sizes[e], 1) || !is_number(b.sizes[e], 1)) order.push_back(e);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return a.strides[x].hint() < a.strides[y].hint(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t x, std::size_t y) { return a.strides[x].hint() < a.strides[y].hint(); });
   if (!known_le(1, a.strides[order[0]])) return false;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     const std::size_t e = order[i];
     const auto steps = steps_of(a.strides[order[i + 1]], a.strides[e]);
-    if (!steps || !known_le(a.sizes[e], *steps) || !known_le(e == d ? *k + b.sizes[e] : b.sizes[e], *steps)) return false;
+    if (!steps || !known_le(a.sizes[e], *steps) || !known_le(e == d ? *k + b.sizes[e] : b.sizes[e], *steps))
+      return false;
   }
   return true;
 }
 
 }  // namespace
 
-// Each stride is a multiple of the smaller ones, and no dimension reaches into the next step of one around it: then a place's coordinate in
-// dimension d is the same whichever of the parts it is counted in, below a.sizes[d] in one and from there on in the other.
+// Each stride is a multiple of the smaller ones, and no dimension reaches into the next step of one around it: then a
+// place's coordinate in dimension d is the same whichever of the parts it is counted in, below a.sizes[d] in one and
+// from there on in the other.
 bool known_disjoint(const Layout& a, const Layout& b) {
   guards::LibraryScope exact;
   if (b.offset.hint() < a.offset.hint()) return known_disjoint(b, a);
@@ -318,7 +326,8 @@ bool known_disjoint(const Layout& a, const Layout& b) {
 }
 
 bool same_access(const Access& a, const Access& b) {
-  return a.buffer == b.buffer && a.gathers.empty() && b.gathers.empty() && same_numbers(a.strides, b.strides) && same_number(a.offset, b.offset);
+  return a.buffer == b.buffer && a.gathers.empty() && b.gathers.empty() && same_numbers(a.strides, b.strides) &&
+         same_number(a.offset, b.offset);
 }
 
 }  // namespace reprise::kernels

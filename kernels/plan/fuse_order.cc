@@ -9,7 +9,8 @@
 namespace reprise::kernels {
 
 namespace {
-// What is asked for one item has a bound, so that the whole is linear: edges looked at to find out whether one kernel leads to another.
+// What is asked for one item has a bound, so that the whole is linear: edges looked at to find out whether one kernel
+// leads to another.
 constexpr std::size_t kMostEdges = 2048;
 }  // namespace
 
@@ -60,7 +61,8 @@ void FuseOrder::connect(Id i) {
 
 bool FuseOrder::leads_to(const std::vector<std::uint32_t>& from, std::uint32_t unit) {
   auto each = [&](std::uint32_t w, auto&& f) { std::for_each(after_[w].begin(), after_[w].end(), f); };
-  return order_.reaches(from, unit, [&](std::uint32_t w) { return w == unit; }, each, kMostEdges);
+  return order_.reaches(
+      from, unit, [&](std::uint32_t w) { return w == unit; }, each, kMostEdges);
 }
 
 std::vector<Unit> FuseOrder::sorted(std::vector<Unit> units) const {

@@ -9,8 +9,9 @@
 
 namespace reprise::kernels {
 
-/// What must run before what, while fusion makes units of items: the order in which it takes the items, which units wait for which,
-/// and whether one leads to another. Units are numbered as they are added; the last item comes first, so each is added before all others.
+/// What must run before what, while fusion makes units of items: the order in which it takes the items, which units
+/// wait for which, and whether one leads to another. Units are numbered as they are added; the last item comes first,
+/// so each is added before all others.
 class FuseOrder {
  public:
   using Id = std::uint32_t;
@@ -26,8 +27,8 @@ class FuseOrder {
   const std::vector<std::uint32_t>& units_of(Id item) const { return units_of_[item]; }
 
   void add_unit();
-  /// Item i has its place: notes which units come after those that hold it. (Where several compute it, each of its users does
-  /// so for itself and waits for none.) Throws Internal when two units would wait for each other.
+  /// Item i has its place: notes which units come after those that hold it. (Where several compute it, each of its
+  /// users does so for itself and waits for none.) Throws Internal when two units would wait for each other.
   void connect(Id i);
   /// Is `unit` one of `from`, or does one of them lead to it? True as well where the search is too long to be finished.
   bool leads_to(const std::vector<std::uint32_t>& from, std::uint32_t unit);
@@ -37,11 +38,11 @@ class FuseOrder {
  private:
   const BufferPlan& p_;
   std::vector<Id> items_;
-  std::vector<std::uint32_t> rank_;                    // by item: position in items_
-  std::vector<std::vector<std::uint32_t>> units_of_;   // by item
-  KeptOrder order_;                                    // of the units
-  std::vector<std::vector<std::uint32_t>> after_;      // by unit: those that wait for it, each once
-  std::unordered_set<std::uint64_t> edges_;            // the same as pairs
+  std::vector<std::uint32_t> rank_;                   // by item: position in items_
+  std::vector<std::vector<std::uint32_t>> units_of_;  // by item
+  KeptOrder order_;                                   // of the units
+  std::vector<std::vector<std::uint32_t>> after_;     // by unit: those that wait for it, each once
+  std::unordered_set<std::uint64_t> edges_;           // the same as pairs
 };
 
 }  // namespace reprise::kernels

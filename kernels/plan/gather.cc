@@ -10,7 +10,9 @@ using graph::ValueId;
 namespace {
 
 int rank_of_table(const Graph& g, const Node& node) { return g.meta(std::get<ValueId>(node.args[0])).dim(); }
-int dim_arg(const Graph& g, const Node& node) { return wrap_dim(std::get<Int>(node.args[1]).hint(), rank_of_table(g, node), "gather", node.info.loc); }
+int dim_arg(const Graph& g, const Node& node) {
+  return wrap_dim(std::get<Int>(node.args[1]).hint(), rank_of_table(g, node), "gather", node.info.loc);
+}
 
 /// The table, each of its dims walked by the result's dim of the same number.
 GatherForm whole_table(const Graph& g, const Node& node) {
@@ -93,11 +95,11 @@ std::optional<GatherForm> gather_form(const Graph& g, const Node& node) {
 
 IndexMap index_map(const Graph& g, const Node& node, const GatherForm::Index& index, const IndexMap& map) {
   const Ints& sizes = g.meta(node.results[0]).layout.sizes;
-  return through_broadcast(dims_of(map, index.at, index.rank), Ints(sizes.begin() + index.at, sizes.begin() + index.at + index.rank), g.meta(index.value).layout.sizes);
+  return through_broadcast(dims_of(map, index.at, index.rank),
+                           Ints(sizes.begin() + index.at, sizes.begin() + index.at + index.rank),
+                           g.meta(index.value).layout.sizes);
 }
 
-IndexMap table_map(const GatherForm& f, const IndexMap& map) {
-  return picked_dims(map, f.result_dim);
-}
+IndexMap table_map(const GatherForm& f, const IndexMap& map) { return picked_dims(map, f.result_dim); }
 
 }  // namespace reprise::kernels

@@ -21,15 +21,21 @@ const Ints& sizes_of(const Graph& g, const Node& node) { return g.meta(std::get<
 Bound along(const Graph& g, const Node& node, std::size_t arg) {
   const Ints& sizes = sizes_of(g, node);
   if (sizes.empty()) return Int(1);
-  return sizes[static_cast<std::size_t>(wrap_dim(std::get<Int>(node.args[arg]).hint(), static_cast<int>(sizes.size()), "index bound", node.info.loc))];
+  return sizes[static_cast<std::size_t>(
+      wrap_dim(std::get<Int>(node.args[arg]).hint(), static_cast<int>(sizes.size()), "index bound", node.info.loc))];
 }
 Bound arg_reduction(const Graph& g, const Node& node, std::size_t) {
   if (std::holds_alternative<Int>(node.args[1])) return along(g, node, 1);
   return numel(sizes_of(g, node));
 }
-Bound topk(const Graph& g, const Node& node, std::size_t result) { return result == 1 ? along(g, node, 2) : std::nullopt; }
-Bound sort(const Graph& g, const Node& node, std::size_t result) { return result == 1 ? along(g, node, 1) : std::nullopt; }
-/// Weights of which none can be drawn end the call; what is drawn then is read nowhere but at good places (check_on_device).
+Bound topk(const Graph& g, const Node& node, std::size_t result) {
+  return result == 1 ? along(g, node, 2) : std::nullopt;
+}
+Bound sort(const Graph& g, const Node& node, std::size_t result) {
+  return result == 1 ? along(g, node, 1) : std::nullopt;
+}
+/// Weights of which none can be drawn end the call; what is drawn then is read nowhere but at good places
+/// (check_on_device).
 Bound multinomial(const Graph& g, const Node& node, std::size_t) { return sizes_of(g, node).back(); }
 Bound moved(const Graph& g, const Node& node, std::size_t) { return index_bound(g, std::get<ValueId>(node.args[0])); }
 /// Of integers that hold them.
@@ -39,14 +45,14 @@ Bound cast(const Graph& g, const Node& node, std::size_t) {
 }
 
 constinit graph::OpColumn<IndexBoundRule> g_column("bound of its integers", {
-                                                                               {OpId::argmax, arg_reduction},
-                                                                               {OpId::argmin, arg_reduction},
-                                                                               {OpId::topk, topk},
-                                                                               {OpId::sort, sort},
-                                                                               {OpId::multinomial, multinomial},
-                                                                               {OpId::clone, moved},
-                                                                               {OpId::to, cast},
-                                                                           });
+                                                                                {OpId::argmax, arg_reduction},
+                                                                                {OpId::argmin, arg_reduction},
+                                                                                {OpId::topk, topk},
+                                                                                {OpId::sort, sort},
+                                                                                {OpId::multinomial, multinomial},
+                                                                                {OpId::clone, moved},
+                                                                                {OpId::to, cast},
+                                                                            });
 
 }  // namespace
 

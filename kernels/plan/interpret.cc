@@ -55,7 +55,8 @@ class Interpret {
   /// Row by row in a buffer of its own: an output's (-1: a temporary).
   Place new_place(ValueId v, std::int32_t o) {
     const TensorMeta& m = g_.meta(v);
-    Buffer b{o >= 0 ? Buffer::Kind::Output : Buffer::Kind::Temp, static_cast<std::uint32_t>(o >= 0 ? o : 0), m.dtype, bytes_of(m.layout.sizes, m.dtype)};
+    Buffer b{o >= 0 ? Buffer::Kind::Output : Buffer::Kind::Temp, static_cast<std::uint32_t>(o >= 0 ? o : 0), m.dtype,
+             bytes_of(m.layout.sizes, m.dtype)};
     return {add_buffer(b), contiguous_layout(m.layout.sizes)};
   }
   Operand fresh(ValueId v) {
@@ -86,7 +87,8 @@ class Interpret {
       std::vector<Operand> all;
       graph::for_each_value(node, [&](ValueId v) { all.push_back(operand(v)); });
       for (ValueId r : node.results) all.push_back(fresh(r));
-      return region_launches(g_, n, all, Mode::Interpret, [&](Buffer b) { return add_buffer(std::move(b)); }, out_.launches);
+      return region_launches(
+          g_, n, all, Mode::Interpret, [&](Buffer b) { return add_buffer(std::move(b)); }, out_.launches);
     }
     if (!reference_kernel(node.op)) return by_what_it_has(n);
     std::vector<Operand> operands;
@@ -96,16 +98,21 @@ class Interpret {
     for (const WrittenOperand& w : written_operands(node)) {
       if (w.result <= std::exchange(copied, std::max(copied, w.result))) continue;
       Launch l = copy_launch(operands[w.argument], operands[w.result], name, node.info.loc);
-      l.copies = {Copy{node.keeps_self ? Copy::Of::Ours : Copy::Of::EagerToo, "an argument is written", bytes_of(operands[w.result].layout.sizes, operands[w.result].dtype)}};
+      l.copies = {Copy{node.keeps_self ? Copy::Of::Ours : Copy::Of::EagerToo, "an argument is written",
+                       bytes_of(operands[w.result].layout.sizes, operands[w.result].dtype)}};
       l.nodes = {n};
       out_.launches.push_back(std::move(l));
     }
-    out_.launches.push_back({reference_launch(g_, node, std::move(operands)), name, node.info.loc, graph::effects_of(node).may_end_call(), {n}});
+    out_.launches.push_back({reference_launch(g_, node, std::move(operands)),
+                             name,
+                             node.info.loc,
+                             graph::effects_of(node).may_end_call(),
+                             {n}});
     if (def.twin_of) out_.launches.back().op = graph::op(*def.twin_of).schema.name;
   }
 
-  /// Operators that are registered need not have a reference kernel: a decomposition, a formula, a fold do. What lowering makes of the
-  /// call alone stands here, over its operands.
+  /// Operators that are registered need not have a reference kernel: a decomposition, a formula, a fold do. What
+  /// lowering makes of the call alone stands here, over its operands.
   void by_what_it_has(std::uint32_t n) {
     const Node& node = g_.nodes[n];
     Graph one;
@@ -159,10 +166,12 @@ class Interpret {
       const ValueId v = node.results[r];
       const std::int32_t o = output_of_[v.v];
       place_[v.v] = {to[static_cast<std::size_t>(made.outputs[r].buffer)], std::move(made.outputs[r].layout)};
-      // Views of it are made as of what stands row by row. And an operand may have come back, or one value as two results.
+      // Views of it are made as of what stands row by row. And an operand may have come back, or one value as two
+      // results.
       Buffer& b = out_.buffers[place_[v.v].buffer];
       const bool in_output = b.kind == Buffer::Kind::Output && o >= 0 && b.index == static_cast<std::uint32_t>(o);
-      if (in_output == (o >= 0) && same_layout(place_[v.v].layout, contiguous_layout(g_.meta(v).layout.sizes))) continue;
+      if (in_output == (o >= 0) && same_layout(place_[v.v].layout, contiguous_layout(g_.meta(v).layout.sizes)))
+        continue;
       if (in_output) b.kind = Buffer::Kind::Temp, b.index = 0;
       place_[v.v] = copied(v, o, node.info.loc);
     }
@@ -186,7 +195,8 @@ class Interpret {
         Layout l = output_layout(g_, spec.value);
         std::uint32_t b = add_buffer({Buffer::Kind::Output, o, m.dtype, bytes_of(m.layout.sizes, m.dtype)});
         out_.launches.push_back(copy_launch(operand(spec.value), {b, m.dtype, l, true}, "copy", {}));
-        out_.launches.back().copies = {Copy{spec.is_view ? Copy::Of::Ours : Copy::Of::EagerToo, "a result of its own", bytes_of(l.sizes, m.dtype)}};
+        out_.launches.back().copies = {Copy{spec.is_view ? Copy::Of::Ours : Copy::Of::EagerToo, "a result of its own",
+                                            bytes_of(l.sizes, m.dtype)}};
         out.buffer = static_cast<std::int32_t>(b);
         out.layout = l;
       }

@@ -34,7 +34,8 @@ std::optional<JoinPlan> plan_cat(const Graph& g, const Node& node, const Layout&
 }  // namespace
 
 bool is_region_join(const Graph& g, const Node& node) {
-  return graph::is_scatter_in_storage(node.op) && graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
+  return graph::is_scatter_in_storage(node.op) &&
+         graph::known_apart(std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3])) &&
          std::holds_alternative<Int>(node.args[4]) && known_contiguous(g.meta(std::get<ValueId>(node.args[0])).layout);
 }
 
@@ -63,7 +64,9 @@ std::optional<JoinPlan> part_at_place(const Graph& g, const Node& node, const La
   if (!is_region_join(g, node) || !is_row_major(result)) return std::nullopt;
   JoinPlan plan;
   plan.base = std::get<ValueId>(node.args[0]);
-  plan.parts.push_back({std::get<ValueId>(node.args[1]), {std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3]), result.offset + std::get<Int>(node.args[4])}});
+  plan.parts.push_back(
+      {std::get<ValueId>(node.args[1]),
+       {std::get<Ints>(node.args[2]), std::get<Ints>(node.args[3]), result.offset + std::get<Int>(node.args[4])}});
   return plan;
 }
 

@@ -37,13 +37,23 @@ struct Product {
 std::optional<Product> product_of(const Lowered& l, std::uint32_t i) {
   const auto* gpu = std::get_if<GpuLaunch>(&l.launches[i].what);
   const auto* dot = gpu ? gpu->code.as<gpu::ProductDot>() : nullptr;
-  if (!dot || dot->m != 1 || !gpu->product || gpu->alternative || (i + 1 < l.launches.size() && std::holds_alternative<GpuLaunch>(l.launches[i + 1].what) && std::get<GpuLaunch>(l.launches[i + 1].what).alternative)) return std::nullopt;
+  if (!dot || dot->m != 1 || !gpu->product || gpu->alternative ||
+      (i + 1 < l.launches.size() && std::holds_alternative<GpuLaunch>(l.launches[i + 1].what) &&
+       std::get<GpuLaunch>(l.launches[i + 1].what).alternative))
+    return std::nullopt;
   const auto& p = *gpu->product;
   const std::size_t bias = p.has_bias ? 1 : 0;
-  Product r{i, gpu->buffers[0], gpu->buffers[1], gpu->buffers[2 + bias], bias ? std::optional(gpu->buffers[2]) : std::nullopt, p};
+  Product r{
+      i, gpu->buffers[0], gpu->buffers[1], gpu->buffers[2 + bias], bias ? std::optional(gpu->buffers[2]) : std::nullopt,
+      p};
   const std::int64_t run = 16 / item_size(p.dtype);
-  const bool serves = (p.dtype == DType::Float32 || is_low_precision(p.dtype)) && known_as(p.batch, 1) && known_as(p.m, 1) && !p.k.is_symbolic() && p.k.hint() > 0 && p.k.hint() % run == 0 && !p.n.is_symbolic() && p.n.hint() > 0;
-  return serves && known_as(p.a.column, 1) && known_as(p.b.row, 1) && known_as(p.c.column, 1) && known_as(p.c.offset, 0) && l.buffers[r.c].kind != Buffer::Kind::Input ? std::optional(r) : std::nullopt;
+  const bool serves = (p.dtype == DType::Float32 || is_low_precision(p.dtype)) && known_as(p.batch, 1) &&
+                      known_as(p.m, 1) && !p.k.is_symbolic() && p.k.hint() > 0 && p.k.hint() % run == 0 &&
+                      !p.n.is_symbolic() && p.n.hint() > 0;
+  return serves && known_as(p.a.column, 1) && known_as(p.b.row, 1) && known_as(p.c.column, 1) &&
+                 known_as(p.c.offset, 0) && l.buffers[r.c].kind != Buffer::Kind::Input
+             ? std::optional(r)
+             : std::nullopt;
 }
 
 /// A loop as it will be inside: of each access, what it is of.
@@ -66,7 +76,8 @@ struct Inner {
       const std::uint32_t buffer = l.buffers[a.buffer];
       k.buffers.push_back({l.kernel.buffers[a.buffer].dtype, stored});
       a.buffer = static_cast<std::uint32_t>(k.accesses.size());
-      k.accesses.push_back(std::move(a)), from.emplace_back(was, stored), buffers.push_back(buffer), loop.product.push_back(product(buffer, stored));
+      k.accesses.push_back(std::move(a)), from.emplace_back(was, stored), buffers.push_back(buffer),
+          loop.product.push_back(product(buffer, stored));
       return static_cast<std::uint32_t>(k.accesses.size() - 1);
     };
     for (BodyNode& n : k.body)
@@ -82,7 +93,10 @@ struct Inner {
     const LoopKernel& k = loop.kernel;
     for (std::size_t a = 0; a < k.accesses.size(); ++a)
       if (is_memory(a) && k.accesses[a].gathers.empty())
-        out.push_back({buffers[a], k.buffers[a].dtype, {k.extents, k.accesses[a].strides, k.accesses[a].offset}, k.buffers[a].written});
+        out.push_back({buffers[a],
+                       k.buffers[a].dtype,
+                       {k.extents, k.accesses[a].strides, k.accesses[a].offset},
+                       k.buffers[a].written});
   }
   void tell(gpu::InnerLoop::Args<InLaunch>& args) const {
     const gpu::InnerAccesses of(loop);
@@ -129,7 +143,9 @@ void keep_nodes(LoopLaunch& l, const std::vector<std::uint32_t>& roots) {
     if (!accessed[a]) continue;
     Access kept = k.accesses[a];
     std::uint32_t& buffer = buffer_to[kept.buffer];
-    if (buffer == ~0u) buffer = static_cast<std::uint32_t>(buffers.size()), buffers.push_back(l.buffers[kept.buffer]), arguments.push_back({k.buffers[kept.buffer].dtype, false});
+    if (buffer == ~0u)
+      buffer = static_cast<std::uint32_t>(buffers.size()), buffers.push_back(l.buffers[kept.buffer]),
+      arguments.push_back({k.buffers[kept.buffer].dtype, false});
     kept.buffer = buffer, access_to[a] = static_cast<std::uint32_t>(accesses.size());
     accesses.push_back(std::move(kept));
   }
@@ -141,8 +157,8 @@ void keep_nodes(LoopLaunch& l, const std::vector<std::uint32_t>& roots) {
   }
 }
 
-/// A loop that reduces values made of a product and stores such values, too, as what its one row is, in two: what stores them of the product, and the
-/// reduction, which reads them.
+/// A loop that reduces values made of a product and stores such values, too, as what its one row is, in two: what
+/// stores them of the product, and the reduction, which reads them.
 struct Halves {
   LoopLaunch made, reduces;
 };
@@ -161,18 +177,23 @@ std::optional<Halves> halves_of(const LoopLaunch& l, std::uint32_t product) {
     const BodyNode& store = k.body[s];
     if (store.kind != BodyNode::Kind::Store || store.b != ~0u || !k.accesses[store.access].gathers.empty()) continue;
     const std::uint32_t x = store.a;
-    // Read back it must be what it was, at each index: but for halves, which a program that runs operator by operator reads back rounded, too.
-    const bool same = k.body[x].dtype == store.dtype || (is_low_precision(store.dtype) && k.body[x].dtype == DType::Float32);
+    // Read back it must be what it was, at each index: but for halves, which a program that runs operator by operator
+    // reads back rounded, too.
+    const bool same =
+        k.body[x].dtype == store.dtype || (is_low_precision(store.dtype) && k.body[x].dtype == DType::Float32);
     if (!of_product[x] || info.depth[x] > 0 || k.body[x].kind == BodyNode::Kind::Load || !same) continue;
     const Ints& strides = k.accesses[store.access].strides;
     bool everywhere = true;
-    for (std::size_t d = 0; d < strides.size(); ++d) everywhere = everywhere && (known_as(k.extents[d], 1) || !is_plain(strides[d], 0));
+    for (std::size_t d = 0; d < strides.size(); ++d)
+      everywhere = everywhere && (known_as(k.extents[d], 1) || !is_plain(strides[d], 0));
     if (!everywhere) continue;
     Halves r{l, l};
     keep_nodes(r.made, {s});
     r.made.kernel.n_kept = static_cast<int>(k.extents.size()), r.made.kernel.in_line = false, r.made.kernel.name = "";
     LoopKernel& rest = r.reduces.kernel;
-    rest.body[x] = BodyNode{.kind = BodyNode::Kind::Load, .dtype = is_low_precision(store.dtype) ? DType::Float32 : store.dtype, .access = store.access};
+    rest.body[x] = BodyNode{.kind = BodyNode::Kind::Load,
+                            .dtype = is_low_precision(store.dtype) ? DType::Float32 : store.dtype,
+                            .access = store.access};
     std::vector<std::uint32_t> stores;
     for (std::uint32_t i = 0; i < rest.body.size(); ++i)
       if (rest.body[i].kind == BodyNode::Kind::Store && i != s) stores.push_back(i);
@@ -186,7 +207,8 @@ std::optional<Halves> halves_of(const LoopLaunch& l, std::uint32_t product) {
 
 class ProductJoiner {
  public:
-  ProductJoiner(Lowered& l, std::string_view function) : l_(l), function_(function), gone_(l.launches.size()), uses_(l) {}
+  ProductJoiner(Lowered& l, std::string_view function)
+      : l_(l), function_(function), gone_(l.launches.size()), uses_(l) {}
   void run(std::size_t& marked) {
     for (std::uint32_t i = 0; i < l_.launches.size(); ++i)
       if (!gone_[i]) try_from(i);
@@ -197,7 +219,7 @@ class ProductJoiner {
   /// Launches that become one, while it is not said yet that they do.
   struct Group {
     std::vector<Product> products;
-    std::set<std::uint32_t> members;                           ///< launches that are gone then
+    std::set<std::uint32_t> members;  ///< launches that are gone then
     std::vector<Inner> parts;
     std::vector<std::pair<std::uint32_t, LoopLaunch>> halves;  ///< launches that stay, as what they are then
     std::optional<Inner> row;
@@ -212,7 +234,8 @@ class ProductJoiner {
       return false;
     };
     return std::none_of(members.begin(), members.end(), [&](std::uint32_t m) { return meets(m, m + 1, at + 1); }) &&
-           std::none_of(g.halves.begin(), g.halves.end(), [&](const auto& half) { return meets(half.first, at + 1, half.first); });
+           std::none_of(g.halves.begin(), g.halves.end(),
+                        [&](const auto& half) { return meets(half.first, at + 1, half.first); });
   }
 
   /// Products of one row, from i on, that may become one launch with i.
@@ -221,7 +244,9 @@ class ProductJoiner {
     for (std::uint32_t j = first.launch + 1; j < l_.launches.size() && j <= first.launch + kNear; ++j) {
       if (gone_[j]) continue;
       const std::optional<Product> p = product_of(l_, j);
-      if (!p || p->a != first.a || p->of.dtype != first.of.dtype || !same_number(p->of.a.offset, first.of.a.offset) || !same_number(p->of.k, first.of.k)) continue;
+      if (!p || p->a != first.a || p->of.dtype != first.of.dtype || !same_number(p->of.a.offset, first.of.a.offset) ||
+          !same_number(p->of.k, first.of.k))
+        continue;
       r.push_back(*p);
     }
     return r;
@@ -230,7 +255,9 @@ class ProductJoiner {
   /// The one launch that reads what a product makes, and nobody reads it later.
   std::optional<std::uint32_t> reader(const Product& p) const {
     const std::vector<std::uint32_t>& users = uses_.users(p.c);
-    if (l_.buffers[p.c].kind != Buffer::Kind::Temp || users.size() != 2 || users[0] != p.launch || users[1] > p.launch + kNear) return std::nullopt;
+    if (l_.buffers[p.c].kind != Buffer::Kind::Temp || users.size() != 2 || users[0] != p.launch ||
+        users[1] > p.launch + kNear)
+      return std::nullopt;
     return users[1];
   }
 
@@ -250,7 +277,9 @@ class ProductJoiner {
     if (reads == 0 || gpu::kProductJoinedColumns % reads != 0) return std::nullopt;
     Int columns = 0;
     for (std::size_t p = 0; p < products.size(); ++p)
-      if (std::find(inner.loop.product.begin(), inner.loop.product.end(), static_cast<int>(p)) != inner.loop.product.end()) columns = columns + products[p].of.n;
+      if (std::find(inner.loop.product.begin(), inner.loop.product.end(), static_cast<int>(p)) !=
+          inner.loop.product.end())
+        columns = columns + products[p].of.n;
     return same_number(inner.points() * reads, columns) ? std::optional(std::move(inner)) : std::nullopt;
   }
   static int number_of(std::uint32_t buffer, const std::vector<Product>& products) {
@@ -266,8 +295,10 @@ class ProductJoiner {
     l.kernel.buffers = {{t, false}, {t, true}};
     l.buffers = {p.c, p.c};
     l.kernel.accesses = {{0, {Int(1)}, 0, {}}, {1, {Int(1)}, 0, {}}};
-    l.kernel.body = {{.kind = BodyNode::Kind::Load, .dtype = is_low_precision(t) ? DType::Float32 : t, .access = 0}, {.kind = BodyNode::Kind::Store, .dtype = t, .a = 0, .access = 1}};
-    return Inner(l, l_.launches[p.launch].loc, [&](std::uint32_t, bool stored) { return stored ? -1 : number_of(p.c, products); });
+    l.kernel.body = {{.kind = BodyNode::Kind::Load, .dtype = is_low_precision(t) ? DType::Float32 : t, .access = 0},
+                     {.kind = BodyNode::Kind::Store, .dtype = t, .a = 0, .access = 1}};
+    return Inner(l, l_.launches[p.launch].loc,
+                 [&](std::uint32_t, bool stored) { return stored ? -1 : number_of(p.c, products); });
   }
 
   void try_from(std::uint32_t i) {
@@ -298,10 +329,14 @@ class ProductJoiner {
     const Product& p = g.products[i];
     const std::optional<std::uint32_t> by = reader(p);
     const Launch* launch = by ? &l_.launches[*by] : nullptr;
-    const auto* loop = launch && !launch->may_fail && launch->when.empty() ? std::get_if<LoopLaunch>(&launch->what) : nullptr;
-    auto reads_alone = [&](const Inner& part) {  // of each product that it reads it is the only reader, and no part is made of it
+    const auto* loop =
+        launch && !launch->may_fail && launch->when.empty() ? std::get_if<LoopLaunch>(&launch->what) : nullptr;
+    // of each product that it reads it is the only reader, and no part is made of it
+    auto reads_alone = [&](const Inner& part) {
       for (std::size_t k = 0; k < part.loop.product.size(); ++k)
-        if (const int q = part.loop.product[k]; q >= 0 && (done[static_cast<std::size_t>(q)] || reader(g.products[static_cast<std::size_t>(q)]) != by)) return false;
+        if (const int q = part.loop.product[k];
+            q >= 0 && (done[static_cast<std::size_t>(q)] || reader(g.products[static_cast<std::size_t>(q)]) != by))
+          return false;
       return true;
     };
     auto take = [&](Inner part) {
@@ -347,13 +382,17 @@ class ProductJoiner {
   void add_row(Group& g, std::uint32_t at) const {
     const Product& p = g.products[0];
     const std::vector<std::uint32_t>& users = uses_.users(p.a);
-    if (users.empty() || l_.buffers[p.a].kind != Buffer::Kind::Temp || p.of.k.hint() * item_size(p.of.dtype) > gpu::kProductJoinedRow || !known_as(p.of.a.offset, 0)) return;
+    if (users.empty() || l_.buffers[p.a].kind != Buffer::Kind::Temp ||
+        p.of.k.hint() * item_size(p.of.dtype) > gpu::kProductJoinedRow || !known_as(p.of.a.offset, 0))
+      return;
     const std::uint32_t from = users[0];
     const Launch& launch = l_.launches[from];
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
     if (!loop || launch.may_fail || !launch.when.empty() || g.members.contains(from) || from + kNear < at) return;
     for (std::uint32_t u : users)
-      if (u != from && std::none_of(g.products.begin(), g.products.end(), [&](const Product& q) { return q.launch == u; })) return;
+      if (u != from &&
+          std::none_of(g.products.begin(), g.products.end(), [&](const Product& q) { return q.launch == u; }))
+        return;
     const LoopKernel& k = loop->kernel;
     const auto kept = static_cast<std::size_t>(k.n_kept);
     if (kept == k.extents.size() || k.n_parts || vector_dim(k) < k.n_kept || !has_device_code(k)) return;
@@ -363,8 +402,11 @@ class ProductJoiner {
     for (const BodyNode& n : k.body) {
       if (n.kind != BodyNode::Kind::Store) continue;
       const Access& a = k.accesses[n.access];
-      const Ints sizes(k.extents.begin() + k.n_kept, k.extents.end()), strides(a.strides.begin() + k.n_kept, a.strides.end());
-      if (++stores > 1 || n.b != ~0u || loop->buffers[a.buffer] != p.a || !a.gathers.empty() || !known_as(a.offset, 0) || k.buffers[a.buffer].dtype != p.of.dtype) return;
+      const Ints sizes(k.extents.begin() + k.n_kept, k.extents.end()),
+          strides(a.strides.begin() + k.n_kept, a.strides.end());
+      if (++stores > 1 || n.b != ~0u || loop->buffers[a.buffer] != p.a || !a.gathers.empty() ||
+          !known_as(a.offset, 0) || k.buffers[a.buffer].dtype != p.of.dtype)
+        return;
       if (!same_number(numel(sizes), p.of.k) || !same_layout({sizes, strides, 0}, contiguous_layout(sizes))) return;
     }
     for (const BodyNode& n : k.body)
@@ -375,7 +417,9 @@ class ProductJoiner {
     Inner row(*loop, launch.loc, [](std::uint32_t, bool stored) { return stored ? 0 : -1; });
     for (const Inner& part : g.parts)
       for (std::size_t a = 0; a < part.buffers.size(); ++a)
-        if (part.loop.kernel.buffers[a].written && part.is_memory(a) && std::find(row.buffers.begin(), row.buffers.end(), part.buffers[a]) != row.buffers.end()) return;
+        if (part.loop.kernel.buffers[a].written && part.is_memory(a) &&
+            std::find(row.buffers.begin(), row.buffers.end(), part.buffers[a]) != row.buffers.end())
+          return;
     g.row = std::move(row);
     g.members = std::move(members);
     g.names.insert(g.names.begin(), launch.name);
@@ -385,10 +429,15 @@ class ProductJoiner {
   void add_fills(Group& g, std::uint32_t at) const {
     for (std::uint32_t j = at + 1; j < l_.launches.size() && j <= at + kNear; ++j) {
       const auto* loop = gone_[j] ? nullptr : std::get_if<LoopLaunch>(&l_.launches[j].what);
-      if (!loop || l_.launches[j].may_fail || !l_.launches[j].when.empty() || loop->buffers.size() != 1 || l_.buffers[loop->buffers[0]].kind != Buffer::Kind::Temp || uses_.users(loop->buffers[0])[0] != j) continue;
+      if (!loop || l_.launches[j].may_fail || !l_.launches[j].when.empty() || loop->buffers.size() != 1 ||
+          l_.buffers[loop->buffers[0]].kind != Buffer::Kind::Temp || uses_.users(loop->buffers[0])[0] != j)
+        continue;
       const LoopKernel& k = loop->kernel;
-      const bool fills = static_cast<std::size_t>(k.n_kept) == k.extents.size() && has_device_code(k) && known_at_most(numel(k.extents), kMostFilled) &&
-                         std::none_of(k.body.begin(), k.body.end(), [](const BodyNode& n) { return n.kind == BodyNode::Kind::Load || n.kind == BodyNode::Kind::Reduce; });
+      const bool fills = static_cast<std::size_t>(k.n_kept) == k.extents.size() && has_device_code(k) &&
+                         known_at_most(numel(k.extents), kMostFilled) &&
+                         std::none_of(k.body.begin(), k.body.end(), [](const BodyNode& n) {
+                           return n.kind == BodyNode::Kind::Load || n.kind == BodyNode::Kind::Reduce;
+                         });
       if (!fills) continue;
       g.parts.push_back(Inner(*loop, l_.launches[j].loc, [](std::uint32_t, bool) { return -1; }));
       g.members.insert(j);
@@ -400,13 +449,16 @@ class ProductJoiner {
     gpu::ProductJoined code{first.of.dtype, static_cast<int>(first.of.k.hint()), 1, false, {}, {}, {}};
     for (const Product& p : g.products) code.biased.push_back(p.bias ? 1 : 0);
     if (g.row) code.row.push_back(g.row->loop);
-    for (const Inner& part : g.parts) code.parts.push_back(part.loop), code.columns = std::max(code.columns, part.reads());
+    for (const Inner& part : g.parts)
+      code.parts.push_back(part.loop), code.columns = std::max(code.columns, part.reads());
     auto blocks_of = [&] {
       Int blocks = 0;
-      for (const Inner& part : g.parts) blocks = blocks + blocks_for(part.points(), code.points(part.loop) * (gpu::kProductJoinedThreads / 32));
+      for (const Inner& part : g.parts)
+        blocks = blocks + blocks_for(part.points(), code.points(part.loop) * (gpu::kProductJoinedThreads / 32));
       return blocks;
     };
-    while (g.row && code.columns < gpu::kProductJoinedColumns && known_above(blocks_of(), kManyBlocks)) code.columns *= 2;
+    while (g.row && code.columns < gpu::kProductJoinedColumns && known_above(blocks_of(), kManyBlocks))
+      code.columns *= 2;
     LaunchOf<gpu::ProductJoined> l(code);
     std::vector<Operand> operands;
     if (g.row) g.row->tell(l->row[0]), g.row->tell_operands(operands);
@@ -434,7 +486,10 @@ class ProductJoiner {
       made.copies.insert(made.copies.end(), x.copies.begin(), x.copies.end());
     }
     if (log::on(log::Channel::Fusion))
-      log::event(log::Event::joined, function_, made.name + ": " + std::to_string(g.products.size()) + (g.products.size() == 1 ? " product" : " products") + " of one row and what stands around are one launch instead of " + std::to_string(g.members.size()),
+      log::event(log::Event::joined, function_,
+                 made.name + ": " + std::to_string(g.products.size()) +
+                     (g.products.size() == 1 ? " product" : " products") +
+                     " of one row and what stands around are one launch instead of " + std::to_string(g.members.size()),
                  {{"products", g.products.size()}, {"launches", g.members.size()}, {"row", g.row.has_value()}});
     for (std::uint32_t m : g.members) uses_.forget(m), gone_[m] = true;
     l_.launches[at] = std::move(made), gone_[at] = false;
@@ -470,7 +525,8 @@ void read_matrices_early(Lowered& l) {
     if (!joined) continue;
     bool early = true;
     for (std::size_t i = 0; i < gpu->buffers.size(); ++i)
-      if (gpu->names[i].starts_with("products[") && gpu->names[i].ends_with(".buffer")) early = early && !written[gpu->buffers[i]];
+      if (gpu->names[i].starts_with("products[") && gpu->names[i].ends_with(".buffer"))
+        early = early && !written[gpu->buffers[i]];
     gpu::ProductJoined code = *joined;
     code.early = early;
     gpu->code = KernelCode(std::move(code));

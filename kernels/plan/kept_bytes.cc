@@ -13,7 +13,9 @@ namespace {
 // Of few bytes there is nothing to weigh; of sizes that may be others in the next call nobody knows that they are few.
 constexpr std::int64_t kFew = 64 << 10;
 
-bool is_temp(const BufferPlan& p, std::uint32_t buffer) { return buffer != ~0u && p.buffers[buffer].kind == Buffer::Kind::Temp; }
+bool is_temp(const BufferPlan& p, std::uint32_t buffer) {
+  return buffer != ~0u && p.buffers[buffer].kind == Buffer::Kind::Temp;
+}
 
 // Nobody has so much (what is never stored may be more), and sums of it do not wrap.
 constexpr std::int64_t kMost = std::int64_t{1} << 45;
@@ -39,7 +41,9 @@ void for_each_written(const Graph& g, const Item& it, V&& value, B&& buffer) {
 class Sweep {
  public:
   explicit Sweep(std::size_t places) : change_(places + 1) {}
-  void add(std::uint32_t first, std::uint32_t last, std::int64_t bytes) { change_[first] += bytes, change_[last + 1] -= bytes; }
+  void add(std::uint32_t first, std::uint32_t last, std::int64_t bytes) {
+    change_[first] += bytes, change_[last + 1] -= bytes;
+  }
   std::int64_t most() const {
     std::int64_t now = 0, most = 0;
     for (std::int64_t c : change_) most = std::max(most, now += c);
@@ -52,7 +56,8 @@ class Sweep {
 
 }  // namespace
 
-KeptBytes::KeptBytes(const Graph& g, const BufferPlan& p, std::span<const Id> order, std::span<const ValueId> root) : items_(p.items), of_(g.values.size(), -1) {
+KeptBytes::KeptBytes(const Graph& g, const BufferPlan& p, std::span<const Id> order, std::span<const ValueId> root)
+    : items_(p.items), of_(g.values.size(), -1) {
   bool symbolic = false;
   std::vector<std::int32_t> of_buffer(p.buffers.size(), -1);
   auto hold = [&](Int bytes, bool value) {
@@ -83,7 +88,8 @@ KeptBytes::KeptBytes(const Graph& g, const BufferPlan& p, std::span<const Id> or
       holder.first = std::min(holder.first, at), holder.last = std::max(holder.last, at);
     };
     for (ValueId r : it.reads) held(by_value(r));
-    for_each_written(g, it, [&](ValueId v) { held(by_value(v)); }, [&](std::uint32_t b) { held(by_buffer(b)); });
+    for_each_written(
+        g, it, [&](ValueId v) { held(by_value(v)); }, [&](std::uint32_t b) { held(by_buffer(b)); });
   }
   Sweep sweep(order.size());
   for (const Holder& h : holders_) sweep.add(h.first, h.last, h.bytes);
@@ -144,7 +150,8 @@ bool KeptBytes::run_at(Id i, std::uint32_t from, std::uint32_t at, bool stored, 
   std::uint32_t until = at;
   for (ValueId v : beside) {
     const std::int32_t h = of_[v.v];
-    if (h < 0 || !holders_[static_cast<std::size_t>(h)].value || holders_[static_cast<std::size_t>(h)].first <= at) continue;
+    if (h < 0 || !holders_[static_cast<std::size_t>(h)].value || holders_[static_cast<std::size_t>(h)].first <= at)
+      continue;
     Holder longer = holders_[static_cast<std::size_t>(h)];
     until = std::max(until, std::exchange(longer.first, at));
     change(h, longer);
@@ -167,7 +174,8 @@ bool KeptBytes::run_at(Id i, std::uint32_t from, std::uint32_t at, bool stored, 
   return false;
 }
 
-std::int64_t most_kept(const Graph& g, const BufferPlan& p, const std::vector<Unit>& units, std::span<const ValueId> root) {
+std::int64_t most_kept(const Graph& g, const BufferPlan& p, const std::vector<Unit>& units,
+                       std::span<const ValueId> root) {
   constexpr std::uint32_t kNever = ~0u;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> lives(p.buffers.size(), {kNever, 0});
   for (std::uint32_t at = 0; at < units.size(); ++at) {
@@ -176,12 +184,14 @@ std::int64_t most_kept(const Graph& g, const BufferPlan& p, const std::vector<Un
     };
     for (std::uint32_t i : units[at].items) {
       for (ValueId r : p.items[i].reads) held(p.place[root[r.v].v].buffer);
-      for_each_written(g, p.items[i], [&](ValueId v) { held(p.place[v.v].buffer); }, held);
+      for_each_written(
+          g, p.items[i], [&](ValueId v) { held(p.place[v.v].buffer); }, held);
     }
   }
   Sweep sweep(units.size());
   for (std::size_t b = 0; b < lives.size(); ++b)
-    if (lives[b].first != kNever) sweep.add(lives[b].first, lives[b].second, std::min(p.buffers[b].bytes.hint(), kMost));
+    if (lives[b].first != kNever)
+      sweep.add(lives[b].first, lives[b].second, std::min(p.buffers[b].bytes.hint(), kMost));
   return sweep.most();
 }
 

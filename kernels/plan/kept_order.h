@@ -6,9 +6,10 @@
 
 namespace reprise::kernels {
 
-/// An order of numbered nodes in which every edge leads forward, kept up while nodes and edges are added. Whether one node
-/// leads to another is then asked of the nodes that stand between the two, and of no others: "no" costs nothing where the
-/// order says so already. The edges themselves are the caller's: `successors(node, f)` calls f with the end of each edge.
+/// An order of numbered nodes in which every edge leads forward, kept up while nodes and edges are added. Whether one
+/// node leads to another is then asked of the nodes that stand between the two, and of no others: "no" costs nothing
+/// where the order says so already. The edges themselves are the caller's: `successors(node, f)` calls f with the end
+/// of each edge.
 class KeptOrder {
  public:
   using Id = std::uint32_t;
@@ -19,10 +20,11 @@ class KeptOrder {
   Id insert_before(Id at) { return add(prev_[at], at); }
   bool before(Id a, Id b) const { return label_[a] < label_[b]; }
 
-  /// Is one of `from`, or what they lead to, `wanted`? Nothing after node `limit` is looked at. True as well after `most`
-  /// edges without an answer.
+  /// Is one of `from`, or what they lead to, `wanted`? Nothing after node `limit` is looked at. True as well after
+  /// `most` edges without an answer.
   template <class Wanted, class Successors>
-  bool reaches(std::span<const Id> from, Id limit, Wanted&& wanted, Successors&& successors, std::size_t most = SIZE_MAX) {
+  bool reaches(std::span<const Id> from, Id limit, Wanted&& wanted, Successors&& successors,
+               std::size_t most = SIZE_MAX) {
     found_.clear();
     seen_.resize(label_.size());
     ++epoch_;
@@ -43,13 +45,15 @@ class KeptOrder {
     return met;
   }
 
-  /// An edge from a to b is about to be there: b and what it leads to move behind a where they stand before it. False: b
-  /// leads to a, and no order has both.
+  /// An edge from a to b is about to be there: b and what it leads to move behind a where they stand before it. False:
+  /// b leads to a, and no order has both.
   template <class Successors>
   bool put_before(Id a, Id b, Successors&& successors) {
     if (before(a, b)) return true;
     const Id from[] = {b};
-    if (reaches(from, a, [&](Id w) { return w == a; }, successors)) return false;
+    if (reaches(
+            from, a, [&](Id w) { return w == a; }, successors))
+      return false;
     std::sort(found_.begin(), found_.end(), [&](Id x, Id y) { return label_[x] < label_[y]; });
     for (Id at = a; Id w : found_) {
       take_out(w);
@@ -88,9 +92,9 @@ class KeptOrder {
   }
 
   Id first_ = kNone, last_ = kNone;
-  std::vector<std::int64_t> label_;          // ascending along the list; with room between for new ones
+  std::vector<std::int64_t> label_;  // ascending along the list; with room between for new ones
   std::vector<Id> prev_, next_;
-  std::vector<Id> found_;                    // of the latest search: all that `from` leads to, up to the limit
+  std::vector<Id> found_;  // of the latest search: all that `from` leads to, up to the limit
   std::vector<std::uint32_t> seen_;
   std::uint32_t epoch_ = 0;
 };

@@ -7,7 +7,8 @@
 
 namespace reprise::kernels {
 
-/// Which buffers launches use, and who uses a buffer: for passes that join launches, and keep it true with note() and forget() as these change.
+/// Which buffers launches use, and who uses a buffer: for passes that join launches, and keep it true with note() and
+/// forget() as these change.
 class LaunchUses {
  public:
   struct Use {
@@ -22,14 +23,16 @@ class LaunchUses {
     for_each_use(l_.launches[i], [&](std::uint32_t b, bool, bool written) {
       uses_[i].push_back({b, written});
       std::vector<std::uint32_t>& users = users_[b];
-      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at == users.end() || *at != i) users.insert(at, i);
+      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at == users.end() || *at != i)
+        users.insert(at, i);
     });
   }
   /// Of one that is gone, or becomes another: it uses nothing.
   void forget(std::uint32_t i) {
     for (const Use& u : uses_[i]) {
       std::vector<std::uint32_t>& users = users_[u.buffer];
-      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at != users.end() && *at == i) users.erase(at);
+      if (const auto at = std::lower_bound(users.begin(), users.end(), i); at != users.end() && *at == i)
+        users.erase(at);
     }
     uses_[i].clear();
   }

@@ -31,7 +31,9 @@ constinit graph::OpColumn<Fold> g_folds("fold of loop kernels",
                                         },
                                         graph::is_of<OpClass::Reduction>);
 
-N full(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>&) { return b.constant(std::get<Scalar>(node.args[1]), t); }
+N full(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>&) {
+  return b.constant(std::get<Scalar>(node.args[1]), t);
+}
 N arange(BodyBuilder& b, const Node& node, DType t, const std::function<N(int)>& index) {
   const DType in = is_floating(t) ? DType::Float64 : DType::Int64;
   const N start = b.constant(std::get<Scalar>(node.args[0]), in), step = b.constant(std::get<Scalar>(node.args[2]), in);
@@ -221,7 +223,8 @@ class Emit {
     a.buffer = buffer(to.buffer, g_.meta(it.made).dtype);
     for (std::size_t i = 0; i < form->indices.size(); ++i) {
       const auto dim = static_cast<std::size_t>(form->indices[i].dim);
-      a.gathers.push_back({value(operands[i + 1].value, operands[i + 1].map), to.layout.strides[dim], to.layout.sizes[dim]});
+      a.gathers.push_back(
+          {value(operands[i + 1].value, operands[i + 1].map), to.layout.strides[dim], to.layout.sizes[dim]});
     }
     if (it.last < 0) return void(b_.store(std::move(a), stored));
     const Place& last = p_.items[static_cast<std::size_t>(it.last)].to;
@@ -243,16 +246,19 @@ class Emit {
   }
 
   N creation(const Item& it, const Node& node, const IndexMap& map) {
-    return g_creation.at(node.op).write(b_, node, g_.meta(it.made).dtype, [&](int d) { return coordinate(map.dims[static_cast<std::size_t>(d)]); });
+    return g_creation.at(node.op).write(b_, node, g_.meta(it.made).dtype,
+                                        [&](int d) { return coordinate(map.dims[static_cast<std::size_t>(d)]); });
   }
 
-  /// Loops stand in the order of a value's dimensions. Where all that is read and written stands in memory in another one (arguments that
-  /// are transposed, channels-last), they are taken in that: every index is computed by itself, so any order is right. The sizes of the traced
-  /// call say which; it costs no guard. Sums add up in the order of the loops, and keep theirs.
+  /// Loops stand in the order of a value's dimensions. Where all that is read and written stands in memory in another
+  /// one (arguments that are transposed, channels-last), they are taken in that: every index is computed by itself, so
+  /// any order is right. The sizes of the traced call say which; it costs no guard. Sums add up in the order of the
+  /// loops, and keep theirs.
   void walk_in_memory_order() {
     LoopKernel& k = launch_.kernel;
     if (k.n_kept < static_cast<int>(k.extents.size())) return;
-    // Does some access step further in b than in a, and none less far? Of equal steps the dimension of size 1 is inside.
+    // Does some access step further in b than in a, and none less far? Of equal steps the dimension of size 1 is
+    // inside.
     auto belongs_outside = [&](std::size_t b, std::size_t a) {
       bool any = false;
       for (const Access& x : k.accesses) {
@@ -277,7 +283,8 @@ class Emit {
     k.extents = in_order(k.extents);
     for (Access& a : k.accesses) a.strides = in_order(a.strides);
     for (BodyNode& n : k.body)
-      if (n.kind == BodyNode::Kind::Index) n.iimm = std::find(order.begin(), order.end(), static_cast<std::size_t>(n.iimm)) - order.begin();
+      if (n.kind == BodyNode::Kind::Index)
+        n.iimm = std::find(order.begin(), order.end(), static_cast<std::size_t>(n.iimm)) - order.begin();
   }
 
   /// Loops that every access steps through as one become one.
@@ -289,9 +296,11 @@ class Emit {
     }
     for (std::size_t d = k.extents.size(); d-- > 1;) {
       std::size_t o = d - 1;
-      if (static_cast<int>(d) == k.n_kept || static_cast<int>(d) == k.n_kept + k.n_parts || indexed[o] || indexed[d]) continue;
-      bool joined = std::all_of(k.accesses.begin(), k.accesses.end(),
-                                [&](const Access& a) { return same_number(a.strides[o], a.strides[d] * k.extents[d]); });
+      if (static_cast<int>(d) == k.n_kept || static_cast<int>(d) == k.n_kept + k.n_parts || indexed[o] || indexed[d])
+        continue;
+      bool joined = std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
+        return same_number(a.strides[o], a.strides[d] * k.extents[d]);
+      });
       if (!joined) continue;
       k.extents[o] = k.extents[o] * k.extents[d];
       k.extents.erase(k.extents.begin() + static_cast<std::ptrdiff_t>(d));
@@ -312,9 +321,11 @@ class Emit {
   void see_rows_in_line() {
     LoopKernel& k = launch_.kernel;
     const auto parts = static_cast<std::size_t>(k.n_kept), inside = parts + 1;
-    k.in_line = k.n_parts == 1 && k.extents.size() == inside + 1 && std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
-      return is_number(a.strides[inside], 0) || same_number(a.strides[parts], a.strides[inside] * k.extents[inside]);
-    });
+    k.in_line = k.n_parts == 1 && k.extents.size() == inside + 1 &&
+                std::all_of(k.accesses.begin(), k.accesses.end(), [&](const Access& a) {
+                  return is_number(a.strides[inside], 0) ||
+                         same_number(a.strides[parts], a.strides[inside] * k.extents[inside]);
+                });
   }
 
   void note(ElementRead::By by, ValueId made, ValueId of, const IndexMap& at, const IndexMap& read, Layout place = {},
@@ -325,8 +336,8 @@ class Emit {
       for (const Coord& c : m.dims) out.emplace_back(c.coefs).insert(out.back().begin(), c.offset);
       return out;
     };
-    note_read(*g_.env, {by, "%" + std::to_string(of.v), g_.meta(made).layout, g_.meta(of).layout, u_.extents,
-                        forms(at), forms(read), std::move(place), std::move(to)});
+    note_read(*g_.env, {by, "%" + std::to_string(of.v), g_.meta(made).layout, g_.meta(of).layout, u_.extents, forms(at),
+                        forms(read), std::move(place), std::move(to)});
   }
 
   struct Known {

@@ -9,8 +9,9 @@
 
 namespace reprise::kernels {
 
-/// The loop kernel of a unit over the plan's places: kept loops first, neighbours that every access steps through as one
-/// merged, all values computed before the first store (a store may overwrite what another value reads at that index).
+/// The loop kernel of a unit over the plan's places: kept loops first, neighbours that every access steps through as
+/// one merged, all values computed before the first store (a store may overwrite what another value reads at that
+/// index).
 Launch loop_launch(const graph::Graph&, const BufferPlan&, const Unit&);
 
 /// "sub_exp_sum_div": the operators of some items in program order, at most about 60 characters.
@@ -19,13 +20,15 @@ std::string launch_name(const graph::Graph&, const BufferPlan&, const std::vecto
 /// How a reduction is one node of a loop kernel.
 struct Fold {
   ReduceOp op = ReduceOp::Sum;
-  bool casts_first = false;   ///< operands are cast to the result's dtype, then folded
+  bool casts_first = false;  ///< operands are cast to the result's dtype, then folded
 };
 graph::OpColumn<Fold>& folds();
 
 /// The value of a created tensor's element, written into a body.
 struct CreationFormula {
-  std::uint32_t (*write)(BodyBuilder&, const graph::Node&, DType, const std::function<std::uint32_t(int dim)>& index) = nullptr;  ///< index: Int64
+  /// index: Int64
+  std::uint32_t (*write)(BodyBuilder&, const graph::Node&, DType,
+                         const std::function<std::uint32_t(int dim)>& index) = nullptr;
 };
 graph::OpColumn<CreationFormula>& creation_formulas();
 

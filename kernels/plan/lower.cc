@@ -70,8 +70,15 @@ void note_operand(const Graph& g, const BufferPlan& p, ValueId v, const Layout& 
   const ValueId root = root_of(g, v);
   if (root == v) return;
   const Layout& made = g.meta(v).layout;
-  ElementRead r{ElementRead::By::Place, "%" + std::to_string(v.v), made, g.meta(root).layout, made.sizes,
-                {}, {}, p.place[root.v].layout, seen.strides};
+  ElementRead r{ElementRead::By::Place,
+                "%" + std::to_string(v.v),
+                made,
+                g.meta(root).layout,
+                made.sizes,
+                {},
+                {},
+                p.place[root.v].layout,
+                seen.strides};
   r.to.insert(r.to.begin(), seen.offset);
   for (std::size_t d = 0; d < made.sizes.size(); ++d) {
     r.at.emplace_back(made.sizes.size() + 1, Int(0));
@@ -88,9 +95,13 @@ std::vector<Copy> copies_of(const Graph& g, const BufferPlan& p, const Unit& u) 
     const Item& it = p.items[s.item];
     if (it.kind == Item::Kind::Copy) {
       if (stands(it.from)) out.push_back({it.of, it.why, bytes_of(it.to.layout.sizes, it.to_dtype)});
-    } else if (const Node& node = g.nodes[it.node]; graph::is_copy(node.op) && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
+    } else if (const Node& node = g.nodes[it.node];
+               graph::is_copy(node.op) && node.keeps_self && stands(std::get<ValueId>(node.args[0]))) {
       const TensorMeta& m = g.meta(it.made);
-      out.push_back({Copy::Of::Ours, node.keeps_part ? "a part is read after its place is written" : "seen in a shape that its strides do not allow", bytes_of(m.layout.sizes, m.dtype)});
+      out.push_back({Copy::Of::Ours,
+                     node.keeps_part ? "a part is read after its place is written"
+                                     : "seen in a shape that its strides do not allow",
+                     bytes_of(m.layout.sizes, m.dtype)});
     }
   }
   return out;
@@ -104,7 +115,8 @@ std::vector<Copy> copies_of(const Graph& g, const Node& node, const std::vector<
   if (self.buffer == result.buffer && same_layout(self.layout, result.layout)) return {};
   const TensorMeta& m = g.meta(node.results[0]);
   const Int bytes = bytes_of(m.layout.sizes, m.dtype);
-  if (node.keeps_self) return {Copy{Copy::Of::Ours, "elements are written where the old value cannot be overwritten", bytes}};
+  if (node.keeps_self)
+    return {Copy{Copy::Of::Ours, "elements are written where the old value cannot be overwritten", bytes}};
   return {Copy{Copy::Of::EagerToo, "a result of its own", bytes}};
 }
 
@@ -143,9 +155,10 @@ bool overlap_now(const Layout& a, const Layout& b, DType dtype) {
   return overlaps(numbers[0], numbers[1]);
 }
 
-/// The kernel of a functional twin writes on the new values: what does not stand there yet is copied. What it reads is as it was before: of
-/// what may lie under what it writes it reads a copy.
-void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& operands, BufferPlan& p, LaunchStyle style, std::uint32_t n, std::vector<Launch>& out) {
+/// The kernel of a functional twin writes on the new values: what does not stand there yet is copied. What it reads is
+/// as it was before: of what may lie under what it writes it reads a copy.
+void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& operands, BufferPlan& p, LaunchStyle style,
+                     std::uint32_t n, std::vector<Launch>& out) {
   const std::vector<WrittenOperand> written = written_operands(node);
   auto copy = [&](const Operand& from, const Operand& to, Copy::Of of, const char* why) {
     Launch l{copy_loop(from, to), "copy", node.info.loc, false, {n}};
@@ -161,7 +174,8 @@ void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& ope
       const Layout part = w.view ? layout_of_view(g, *w.view, whole.layout, node.info.loc).value() : whole.layout;
       if (read.dtype == whole.dtype && known_disjoint(read.layout, part)) continue;
       const bool eager_too = overlap_now(read.layout, part, read.dtype);
-      Operand to{p.add_buffer({Buffer::Kind::Temp, 0, read.dtype, bytes_of(read.layout.sizes, read.dtype)}), read.dtype, contiguous_layout(read.layout.sizes), true};
+      Operand to{p.add_buffer({Buffer::Kind::Temp, 0, read.dtype, bytes_of(read.layout.sizes, read.dtype)}), read.dtype,
+                 contiguous_layout(read.layout.sizes), true};
       copy(read, to, eager_too ? Copy::Of::EagerToo : Copy::Of::Ours, "it is read while it is written");
       to.written = false;
       read = std::move(to);
@@ -172,7 +186,8 @@ void copy_for_writes(const Graph& g, const Node& node, std::vector<Operand>& ope
     if (w.result <= std::exchange(copied, std::max(copied, w.result))) continue;
     const Operand &from = operands[w.argument], &to = operands[w.result];
     if (from.buffer == to.buffer && same_layout(from.layout, to.layout)) continue;
-    if (node.keeps_self) copy(from, to, Copy::Of::Ours, "an argument is written where the old value cannot be overwritten");
+    if (node.keeps_self)
+      copy(from, to, Copy::Of::Ours, "an argument is written where the old value cannot be overwritten");
     else copy(from, to, Copy::Of::EagerToo, "a result of its own");
   }
 }
@@ -191,7 +206,8 @@ void last_places(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle styl
   auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
   const std::size_t first = out.size();
   if (style == LaunchStyle::Gpu) {
-    for (GpuLaunch& l : gpu_last_places(indices, extents, last, scratch)) out.push_back({std::move(l), name, node.info.loc, false, {}});
+    for (GpuLaunch& l : gpu_last_places(indices, extents, last, scratch))
+      out.push_back({std::move(l), name, node.info.loc, false, {}});
   } else {
     const Int n = numel(it.to.layout.sizes);
     const Operand table{scratch(DType::Int64, 32 * n), DType::Int64, contiguous_layout({4 * n}), true};
@@ -201,13 +217,15 @@ void last_places(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle styl
 }
 
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
-void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style, std::vector<Launch>& out) {
+void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style,
+                     std::vector<Launch>& out) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
   if (it.kind == Item::Kind::Last) return last_places(g, p, it, style, out);
   if (it.kind == Item::Kind::Check) {
-    Launch l = check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.info.loc, name + "_check");
+    Launch l =
+        check_index_launch(operand_at(g, p, it.from), it.extent, it.dim, it.wraps, node.info.loc, name + "_check");
     l.nodes = {static_cast<std::uint32_t>(it.node)};
     l.op = name;
     out.push_back(std::move(l));
@@ -225,13 +243,15 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
   if (def.cls == OpClass::Control) {
     REPRISE_CHECK(style == LaunchStyle::Calls, "on a device a region is no launches of its own");
-    return region_launches(g, nodes[0], operands, mode, [&](Buffer b) { return p.add_buffer(std::move(b)); }, out);
+    return region_launches(
+        g, nodes[0], operands, mode, [&](Buffer b) { return p.add_buffer(std::move(b)); }, out);
   }
   copy_for_writes(g, node, operands, p, style, nodes[0], out);
   std::vector<Copy> copies = copies_of(g, node, operands);
   auto scratch = [&](DType dtype, Int bytes) { return p.add_buffer({Buffer::Kind::Temp, 0, dtype, bytes}); };
   if (captured_kernels().find(node.op) && (style == LaunchStyle::Gpu || !reference_kernels().find(node.op))) {
-    out.push_back({captured_launch(g, node, std::move(operands), scratch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)});
+    out.push_back({captured_launch(g, node, std::move(operands), scratch), name, node.info.loc,
+                   def.effects.may_end_call(), std::move(nodes)});
     out.back().copies = std::move(copies);
     if (def.twin_of) out.back().op = graph::op(*def.twin_of).schema.name;
     return;

@@ -20,7 +20,8 @@ REPRISE_ARCHIVED(LoopKernel, name, extents, n_kept, n_parts, in_line, buffers, a
 REPRISE_ARCHIVED(Buffer, kind, index, dtype, bytes)
 REPRISE_ARCHIVED(Operand, buffer, dtype, layout, written, kept)
 REPRISE_ARCHIVED(LoopLaunch, kernel, buffers)
-REPRISE_ARCHIVED(NativeLaunch, fn, operands, args, ints, numbers, strings, first_result, n_results, has_workspace, captured, micro)
+REPRISE_ARCHIVED(NativeLaunch, fn, operands, args, ints, numbers, strings, first_result, n_results, has_workspace,
+                 captured, micro)
 REPRISE_ARCHIVED(ValueCheck, of, dim, extent, sizes)
 REPRISE_ARCHIVED(Copy, of, why, bytes)
 REPRISE_ARCHIVED(Condition, buffer, offset, wanted)

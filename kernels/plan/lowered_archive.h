@@ -9,8 +9,8 @@
 
 namespace reprise::kernels {
 
-/// An archive with what graphs became on the host: no launch of a device's kernels. Throws NotArchived for those, and for a function of another
-/// file than this library's.
+/// An archive with what graphs became on the host: no launch of a device's kernels. Throws NotArchived for those, and
+/// for a function of another file than this library's.
 class LoweredWriter : public graph::GraphWriter {
  public:
   using GraphWriter::own;

@@ -11,7 +11,8 @@ namespace {
 
 PlaceIndices along_dim(const Graph& g, const Node& node) {
   const int rank = g.meta(std::get<ValueId>(node.args[0])).dim();
-  return {{{std::get<ValueId>(node.args[2]), wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "scatter", node.info.loc)}}};
+  return {{{std::get<ValueId>(node.args[2]),
+            wrap_dim(std::get<Int>(node.args[1]).hint(), rank, "scatter", node.info.loc)}}};
 }
 
 PlaceIndices of_list(const Graph&, const Node& node) {
@@ -24,13 +25,12 @@ PlaceIndices of_list(const Graph&, const Node& node) {
   return p;
 }
 
-constinit graph::OpColumn<PlaceRule> g_column("indices of what it changes",
-                                              {
-                                                  {OpId::scatter, along_dim},
-                                                  {OpId::scatter_add, along_dim},
-                                                  {OpId::scatter_reduce, along_dim},
-                                                  {OpId::index_put, of_list},
-                                              });
+constinit graph::OpColumn<PlaceRule> g_column("indices of what it changes", {
+                                                                                {OpId::scatter, along_dim},
+                                                                                {OpId::scatter_add, along_dim},
+                                                                                {OpId::scatter_reduce, along_dim},
+                                                                                {OpId::index_put, of_list},
+                                                                            });
 
 }  // namespace
 

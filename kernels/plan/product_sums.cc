@@ -13,7 +13,7 @@ namespace reprise::kernels {
 namespace {
 
 constexpr std::uint32_t kNever = ~0u;
-constexpr std::uint32_t kNear = 16;   // how far a sum may be behind its product
+constexpr std::uint32_t kNear = 16;  // how far a sum may be behind its product
 
 /// The launches that use a buffer, and that write it.
 struct Life {
@@ -41,19 +41,22 @@ const Operand* result_of(const Launch& l) {
 void join_sums(Lowered& l, std::size_t& marked) {
   if (l.fault_record) return;
   std::vector<Life> lives = lives_of(l);
-  std::vector<std::uint32_t> now(l.buffers.size());         // which buffer stands for one
+  std::vector<std::uint32_t> now(l.buffers.size());  // which buffer stands for one
   for (std::uint32_t b = 0; b < now.size(); ++b) now[b] = b;
   std::vector<bool> gone(l.launches.size());
   auto temp = [&](std::uint32_t b) { return l.buffers[b].kind == Buffer::Kind::Temp; };
   for (std::uint32_t i = 0; i < l.launches.size(); ++i) {
     Launch& product = l.launches[i];
     const Operand* made = gone[i] ? nullptr : result_of(product);
-    if (!made || !temp(made->buffer) || lives[made->buffer].first != i || lives[made->buffer].last <= i || !product.when.empty()) continue;
+    if (!made || !temp(made->buffer) || lives[made->buffer].first != i || lives[made->buffer].last <= i ||
+        !product.when.empty())
+      continue;
     // Its one reader adds to it what is there when it is made, and makes what nobody uses before.
     const std::uint32_t at = lives[made->buffer].last;
     const Launch& sum = l.launches[at];
     const auto* loop = std::get_if<LoopLaunch>(&sum.what);
-    if (at - i > kNear || !loop || (loop->buffers.size() != 3 && loop->buffers.size() != 2) || !sum.when.empty()) continue;
+    if (at - i > kNear || !loop || (loop->buffers.size() != 3 && loop->buffers.size() != 2) || !sum.when.empty())
+      continue;
     std::uint32_t to = kNever, other = kNever;
     for_each_use(sum, [&](std::uint32_t b, bool, bool written) {
       if (written) to = b;
@@ -68,14 +71,18 @@ void join_sums(Lowered& l, std::size_t& marked) {
       });
     const bool ready = other == kNever || lives[other].last_write == kNever || lives[other].last_write < i;
     // What is written of an argument must stay as it was if there is no room to multiply in.
-    if (!one_reader || !ready || l.buffers[to].kind == Buffer::Kind::Input || lives[to].first != at || !join_sum(product, sum)) continue;
+    if (!one_reader || !ready || l.buffers[to].kind == Buffer::Kind::Input || lives[to].first != at ||
+        !join_sum(product, sum))
+      continue;
     gone[at] = true;
     lives[to].first = i;
     if (other == kNever || lives[other].last != at || !only_added) continue;
     lives[other].last = i;
     const auto& n = std::get<NativeLaunch>(product.what);
     const Operand &from = n.operands[n.first_result - 1], &result = n.operands[n.first_result];
-    if (!temp(other) || !same_number(l.buffers[other].bytes, l.buffers[to].bytes) || !same_layout(from.layout, result.layout)) continue;
+    if (!temp(other) || !same_number(l.buffers[other].bytes, l.buffers[to].bytes) ||
+        !same_layout(from.layout, result.layout))
+      continue;
     now[other] = to;
     lives[to].first = lives[other].first;
     sum_in_place(product);

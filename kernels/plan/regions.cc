@@ -58,7 +58,8 @@ void move_uses(Launch& l, const std::vector<std::uint32_t>& to, const std::vecto
 
 class Branch {
  public:
-  Branch(const Node& node, std::uint32_t n, Condition when, Mode mode, const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out)
+  Branch(const Node& node, std::uint32_t n, Condition when, Mode mode,
+         const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out)
       : node_(node), n_(n), when_(std::move(when)), mode_(mode), add_buffer_(add_buffer), out_(out) {}
 
   void run(const Graph& region, std::span<const Operand> inputs, std::span<const Operand> results) {
@@ -88,7 +89,9 @@ class Branch {
       Operand from{to[b], results[o].dtype, l.outputs[o].layout, false};
       from.layout.offset = from.layout.offset + by[b];
       if (from.buffer == results[o].buffer && same_layout(from.layout, results[o].layout)) continue;
-      copy(from, results[o], {Copy::Of::Ours, "what a branch gives stands elsewhere", bytes_of(results[o].layout.sizes, results[o].dtype)});
+      copy(from, results[o],
+           {Copy::Of::Ours, "what a branch gives stands elsewhere",
+            bytes_of(results[o].layout.sizes, results[o].dtype)});
     }
   }
 
@@ -96,16 +99,19 @@ class Branch {
   /// The buffer of an output is where the node's result stands.
   static bool stands_in(const Lowered& l, std::uint32_t b, const Operand& result) {
     const Lowered::Out& out = l.outputs[l.buffers[b].index];
-    return out.buffer == static_cast<std::int32_t>(b) && is_number(out.layout.offset, 0) && same_layout(out.layout, from_start(result.layout));
+    return out.buffer == static_cast<std::int32_t>(b) && is_number(out.layout.offset, 0) &&
+           same_layout(out.layout, from_start(result.layout));
   }
-  /// An operand that does not stand as the region's input says, nor row by row, is copied: then any view of it is possible that was.
+  /// An operand that does not stand as the region's input says, nor row by row, is copied: then any view of it is
+  /// possible that was.
   std::vector<Operand> stand_ins(const Graph& region, std::span<const Operand> inputs) {
     std::vector<Operand> in(inputs.begin(), inputs.end());
     for (std::size_t i = 0; i < in.size(); ++i) {
       const TensorMeta& m = region.meta(region.inputs[i].value);
       const Layout rows = contiguous_layout(m.layout.sizes), now = from_start(in[i].layout);
       if (same_layout(now, from_start(m.layout)) || same_layout(now, rows)) continue;
-      Operand made{add_buffer_({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), m.dtype, rows, true};
+      Operand made{add_buffer_({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), m.dtype, rows,
+                   true};
       copy(in[i], made, {Copy::Of::Ours, "a branch takes it in another layout", bytes_of(m.layout.sizes, m.dtype)});
       made.written = false;
       in[i] = std::move(made);
@@ -139,8 +145,8 @@ class Branch {
 
 }  // namespace
 
-void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> operands, Mode mode, const std::function<std::uint32_t(Buffer)>& add_buffer,
-                     std::vector<Launch>& out) {
+void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> operands, Mode mode,
+                     const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out) {
   const Node& node = g.nodes[n];
   const std::size_t results = node.results.size();
   const Operand& pred = operands.front();

@@ -36,34 +36,36 @@ std::optional<ScatterForm> scatter_form(const Graph& g, const Node& node) {
   f.rank = static_cast<int>(common.size());
   const int place = last - first + 1 == static_cast<int>(f.indices.size()) ? first : 0;
   for (std::size_t d = 0; d <= sizes.size(); ++d) {
-    if (static_cast<int>(d) == place) f.at = static_cast<int>(f.walk.size()), f.walk.append(common.begin(), common.end());
+    if (static_cast<int>(d) == place)
+      f.at = static_cast<int>(f.walk.size()), f.walk.append(common.begin(), common.end());
     if (d == sizes.size() || f.walk_dim[d] < 0) continue;
     f.walk_dim[d] = static_cast<int>(f.walk.size());
     f.walk.push_back(sizes[d]);
   }
   for (GatherForm::Index& i : f.indices) i.at = f.at, i.rank = f.rank;
   const TensorMeta& values = g.meta(f.values);
-  if (f.walk.size() > static_cast<std::size_t>(kMaxRank) || values.layout.sizes.size() > f.walk.size() || values.dtype != g.meta(f.self).dtype) return std::nullopt;
+  if (f.walk.size() > static_cast<std::size_t>(kMaxRank) || values.layout.sizes.size() > f.walk.size() ||
+      values.dtype != g.meta(f.self).dtype)
+    return std::nullopt;
   return f;
 }
 
 IndexMap whole_map(IndexMap map, int part_dim, Int part_at) {
-  if (part_dim >= 0) map.dims[static_cast<std::size_t>(part_dim)].offset = map.dims[static_cast<std::size_t>(part_dim)].offset + part_at;
+  if (part_dim >= 0)
+    map.dims[static_cast<std::size_t>(part_dim)].offset = map.dims[static_cast<std::size_t>(part_dim)].offset + part_at;
   return map;
 }
 
-IndexMap values_map(const Graph& g, const ScatterForm& f, const IndexMap& map) { return through_broadcast(map, f.walk, g.meta(f.values).layout.sizes); }
-
-IndexMap positions_map(const ScatterForm& f, const IndexMap& map) {
-  return dims_of(map, f.at, f.rank);
+IndexMap values_map(const Graph& g, const ScatterForm& f, const IndexMap& map) {
+  return through_broadcast(map, f.walk, g.meta(f.values).layout.sizes);
 }
+
+IndexMap positions_map(const ScatterForm& f, const IndexMap& map) { return dims_of(map, f.at, f.rank); }
 
 IndexMap index_map(const Graph& g, const ScatterForm& f, const GatherForm::Index& index, const IndexMap& map) {
   return through_broadcast(positions_map(f, map), f.positions(), g.meta(index.value).layout.sizes);
 }
 
-IndexMap self_map(const ScatterForm& f, const IndexMap& map) {
-  return picked_dims(map, f.walk_dim);
-}
+IndexMap self_map(const ScatterForm& f, const IndexMap& map) { return picked_dims(map, f.walk_dim); }
 
 }  // namespace reprise::kernels

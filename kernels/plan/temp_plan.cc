@@ -21,7 +21,8 @@ std::vector<TempLife> temp_lives(const Lowered& l) {
   }
   // Read by the host when all launches are over.
   if (l.fault_record)
-    if (std::int32_t record = at[*l.fault_record]; record >= 0) lives[static_cast<std::size_t>(record)].last = static_cast<std::uint32_t>(l.launches.size() - 1);
+    if (std::int32_t record = at[*l.fault_record]; record >= 0)
+      lives[static_cast<std::size_t>(record)].last = static_cast<std::uint32_t>(l.launches.size() - 1);
   return lives;
 }
 
@@ -38,7 +39,8 @@ class Placed {
   }
   void add(std::uint32_t i) {
     hang(i, begins_at(lives_[i].first));
-    // A tree over the launches: node n stands for those of nodes 2n and 2n + 1. A life is noted at the fewest that make it up.
+    // A tree over the launches: node n stands for those of nodes 2n and 2n + 1. A life is noted at the fewest that make
+    // it up.
     std::size_t from = lives_[i].first + launches_, to = lives_[i].last + launches_ + 1;
     for (; from < to; from /= 2, to /= 2) {
       if (from % 2) hang(i, from++);
@@ -53,7 +55,9 @@ class Placed {
 
  private:
   static constexpr std::uint32_t kNone = ~0u;
-  struct Link { std::uint32_t life, next; };
+  struct Link {
+    std::uint32_t life, next;
+  };
   std::size_t begins_at(std::size_t launch) const { return 2 * launches_ + launch; }
   void hang(std::uint32_t life, std::size_t list) {
     links_.push_back({life, first_[list]});
@@ -65,18 +69,20 @@ class Placed {
 
   const std::vector<TempLife>& lives_;
   std::size_t launches_ = 0;
-  std::vector<std::uint32_t> first_;   ///< by node of the tree, then by launch that lives begin at
+  std::vector<std::uint32_t> first_;  ///< by node of the tree, then by launch that lives begin at
   std::vector<Link> links_;
 };
 
 }  // namespace
 
-TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std::int64_t>& bytes, std::int64_t alignment) {
+TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std::int64_t>& bytes,
+                      std::int64_t alignment) {
   TempPlan plan;
   plan.offsets.assign(lives.size(), 0);
   std::vector<std::uint32_t> order(lives.size()), in_the_way;
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b; });
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return bytes[a] != bytes[b] ? bytes[a] > bytes[b] : a < b; });
   auto round_up = [&](std::int64_t n) { return (n + alignment - 1) / alignment * alignment; };
   // No memory has as many, and below it no sum of two and no rounding wraps.
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
@@ -86,7 +92,8 @@ TempPlan plan_offsets(const std::vector<TempLife>& lives, const std::vector<std:
     if (bytes[i] > kMost) fail(ErrorCode::OutOfMemory, "", {}, "a temporary value takes ", bytes[i], " bytes");
     // Past every neighbour in time that is in the way, from the lowest on.
     placed.meeting(i, in_the_way);
-    std::sort(in_the_way.begin(), in_the_way.end(), [&](std::uint32_t a, std::uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });
+    std::sort(in_the_way.begin(), in_the_way.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });
     std::int64_t at = 0;
     for (std::uint32_t p : in_the_way) {
       if (plan.offsets[p] >= at + bytes[i]) break;

@@ -34,7 +34,8 @@ std::vector<Operand> written_inputs(const graph::Graph& g, const Lowered& l, con
         part.sizes.push_back(k.extents[d]);
         part.strides.push_back(at.strides[d]);
       }
-      for (const Access::Gather& g : at.gathers) part.sizes.push_back(g.extent), part.strides.push_back(g.stride);  // any of them
+      // any of them
+      for (const Access::Gather& g : at.gathers) part.sizes.push_back(g.extent), part.strides.push_back(g.stride);
       if (part.dim() > static_cast<int>(kMaxRank)) {
         part = g.meta(g.inputs[l.buffers[b].index].value).layout;
         part.offset = 0;
@@ -58,20 +59,23 @@ void keep_for_faults(const graph::Graph& g, Lowered& l, std::size_t last) {
   std::unordered_multimap<std::uint64_t, Operand> kept;
   auto is_kept = [&](std::uint64_t hash, const Operand& part) {
     auto [first, end] = kept.equal_range(hash);
-    return std::any_of(first, end, [&](const auto& k) { return k.second.buffer == part.buffer && same_layout(k.second.layout, part.layout); });
+    return std::any_of(first, end, [&](const auto& k) {
+      return k.second.buffer == part.buffer && same_layout(k.second.layout, part.layout);
+    });
   };
   std::vector<Launch> all, undo;
   // All are kept to the end: those of one size in one buffer, so that ten thousand rows are one temporary.
   struct Together {
     DType dtype;
-    Int elements;                // of each
+    Int elements;  // of each
     std::uint32_t buffer;
     std::int64_t count = 0;
   };
   std::unordered_multimap<std::uint64_t, Together> together;
   auto room = [&](const Operand& part, Int bytes) {
     const Int n = numel(part.layout.sizes);
-    const std::uint64_t hash = hash_mix(hash_mix(kHashSeed, static_cast<std::uint64_t>(part.dtype)), static_cast<std::uint64_t>(n.hint()));
+    const std::uint64_t hash =
+        hash_mix(hash_mix(kHashSeed, static_cast<std::uint64_t>(part.dtype)), static_cast<std::uint64_t>(n.hint()));
     auto [at, end] = together.equal_range(hash);
     while (at != end && !(at->second.dtype == part.dtype && identical(at->second.elements, n))) ++at;
     if (at == end) {

@@ -46,7 +46,8 @@ void attention(const NativeArgs& a) {
   std::int64_t queries = q.sizes[q.rank - 2], keys = k.sizes[k.rank - 2], depth = q.sizes[q.rank - 1],
                width = v.sizes[v.rank - 1];
   bool causal = a.flag(5), grouped = a.flag(7);
-  double scale = a.has(6) ? number(a, 6).number() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(depth, 1)));
+  double scale =
+      a.has(6) ? number(a, 6).number() : 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(depth, 1)));
   int batch_rank = out.rank - 2;
   Operand Q(q, batch_rank, out.sizes, false), K(k, batch_rank, out.sizes, grouped),
       V(v, batch_rank, out.sizes, grouped);

@@ -12,7 +12,8 @@ constinit graph::OpColumn<CapturedKernel> g_column("captured on devices");
 
 graph::OpColumn<CapturedKernel>& captured_kernels() { return g_column; }
 
-NativeLaunch captured_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands, const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
+NativeLaunch captured_launch(const graph::Graph& g, const graph::Node& node, std::vector<Operand> operands,
+                             const std::function<std::uint32_t(DType, Int bytes)>& scratch) {
   const CapturedKernel& kernel = g_column.at(node.op);
   NativeLaunch l = native_launch(kernel.enqueue, g, node, std::move(operands));
   l.captured = true;

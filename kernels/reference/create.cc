@@ -29,14 +29,10 @@ namespace {
 
 int precision(DType t) {
   switch (t) {
-    case DType::Float64:
-      return 53;
-    case DType::Float16:
-      return 11;
-    case DType::BFloat16:
-      return 8;
-    default:
-      return 24;
+    case DType::Float64: return 53;
+    case DType::Float16: return 11;
+    case DType::BFloat16: return 8;
+    default: return 24;
   }
 }
 

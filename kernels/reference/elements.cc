@@ -39,16 +39,11 @@ std::int64_t saturate(double v, double lo, double hi, std::int64_t ilo, std::int
 
 std::int64_t to_integer(double v, DType t) {
   switch (t) {
-    case DType::Int8:
-      return saturate(v, -128, 127, -128, 127);
-    case DType::UInt8:
-      return saturate(v, 0, 255, 0, 255);
-    case DType::Int32:
-      return saturate(v, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
-    case DType::Bool:
-      return v != 0;
-    default:
-      return saturate(v, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
+    case DType::Int8: return saturate(v, -128, 127, -128, 127);
+    case DType::UInt8: return saturate(v, 0, 255, 0, 255);
+    case DType::Int32: return saturate(v, INT32_MIN, INT32_MAX, INT32_MIN, INT32_MAX);
+    case DType::Bool: return v != 0;
+    default: return saturate(v, -0x1p63, 0x1p63, INT64_MIN, INT64_MAX);
   }
 }
 
@@ -56,18 +51,12 @@ std::int64_t to_integer(double v, DType t) {
 
 double round_to(double v, DType t) {
   switch (t) {
-    case DType::Float32:
-      return static_cast<float>(v);
-    case DType::Float16:
-      return static_cast<float>(Half(round_to_odd(v)));
-    case DType::BFloat16:
-      return static_cast<float>(BFloat16(round_to_odd(v)));
-    case DType::Float8E4M3FN:
-      return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
-    case DType::Float8E5M2:
-      return static_cast<float>(Float8E5M2(static_cast<float>(v)));
-    default:
-      return v;
+    case DType::Float32: return static_cast<float>(v);
+    case DType::Float16: return static_cast<float>(Half(round_to_odd(v)));
+    case DType::BFloat16: return static_cast<float>(BFloat16(round_to_odd(v)));
+    case DType::Float8E4M3FN: return static_cast<float>(Float8E4M3FN(static_cast<float>(v)));
+    case DType::Float8E5M2: return static_cast<float>(Float8E5M2(static_cast<float>(v)));
+    default: return v;
   }
 }
 
@@ -83,28 +72,17 @@ Value convert(Value v, DType t) {
 Value load(const TensorView& t, std::int64_t at) {
   const char* p = t.data + at * item_size(t.dtype);
   switch (t.dtype) {
-    case DType::Float32:
-      return Value::of(static_cast<double>(read<float>(p)));
-    case DType::Float64:
-      return Value::of(read<double>(p));
-    case DType::Float16:
-      return Value::of(static_cast<double>(static_cast<float>(read<Half>(p))));
-    case DType::BFloat16:
-      return Value::of(static_cast<double>(static_cast<float>(read<BFloat16>(p))));
-    case DType::Float8E4M3FN:
-      return Value::of(static_cast<double>(static_cast<float>(read<Float8E4M3FN>(p))));
-    case DType::Float8E5M2:
-      return Value::of(static_cast<double>(static_cast<float>(read<Float8E5M2>(p))));
-    case DType::Int8:
-      return Value::of(std::int64_t{read<std::int8_t>(p)});
-    case DType::UInt8:
-      return Value::of(std::int64_t{read<std::uint8_t>(p)});
-    case DType::Int32:
-      return Value::of(std::int64_t{read<std::int32_t>(p)});
-    case DType::Int64:
-      return Value::of(read<std::int64_t>(p));
-    case DType::Bool:
-      return Value::of(std::int64_t{read<std::uint8_t>(p) != 0});
+    case DType::Float32: return Value::of(static_cast<double>(read<float>(p)));
+    case DType::Float64: return Value::of(read<double>(p));
+    case DType::Float16: return Value::of(static_cast<double>(static_cast<float>(read<Half>(p))));
+    case DType::BFloat16: return Value::of(static_cast<double>(static_cast<float>(read<BFloat16>(p))));
+    case DType::Float8E4M3FN: return Value::of(static_cast<double>(static_cast<float>(read<Float8E4M3FN>(p))));
+    case DType::Float8E5M2: return Value::of(static_cast<double>(static_cast<float>(read<Float8E5M2>(p))));
+    case DType::Int8: return Value::of(std::int64_t{read<std::int8_t>(p)});
+    case DType::UInt8: return Value::of(std::int64_t{read<std::uint8_t>(p)});
+    case DType::Int32: return Value::of(std::int64_t{read<std::int32_t>(p)});
+    case DType::Int64: return Value::of(read<std::int64_t>(p));
+    case DType::Bool: return Value::of(std::int64_t{read<std::uint8_t>(p) != 0});
   }
   return {};
 }
@@ -113,26 +91,17 @@ void store(const TensorView& t, std::int64_t at, Value v) {
   char* p = t.data + at * item_size(t.dtype);
   v = convert(v, t.dtype);
   switch (t.dtype) {
-    case DType::Float32:
-      return write(p, static_cast<float>(v.f));
-    case DType::Float64:
-      return write(p, v.f);
-    case DType::Float16:
-      return write(p, Half(static_cast<float>(v.f)));
-    case DType::BFloat16:
-      return write(p, BFloat16(static_cast<float>(v.f)));
-    case DType::Float8E4M3FN:
-      return write(p, Float8E4M3FN(static_cast<float>(v.f)));
-    case DType::Float8E5M2:
-      return write(p, Float8E5M2(static_cast<float>(v.f)));
+    case DType::Float32: return write(p, static_cast<float>(v.f));
+    case DType::Float64: return write(p, v.f);
+    case DType::Float16: return write(p, Half(static_cast<float>(v.f)));
+    case DType::BFloat16: return write(p, BFloat16(static_cast<float>(v.f)));
+    case DType::Float8E4M3FN: return write(p, Float8E4M3FN(static_cast<float>(v.f)));
+    case DType::Float8E5M2: return write(p, Float8E5M2(static_cast<float>(v.f)));
     case DType::Int8:
     case DType::UInt8:
-    case DType::Bool:
-      return write(p, static_cast<std::uint8_t>(v.i));
-    case DType::Int32:
-      return write(p, static_cast<std::int32_t>(v.i));
-    case DType::Int64:
-      return write(p, v.i);
+    case DType::Bool: return write(p, static_cast<std::uint8_t>(v.i));
+    case DType::Int32: return write(p, static_cast<std::int32_t>(v.i));
+    case DType::Int64: return write(p, v.i);
   }
 }
 
@@ -194,7 +163,8 @@ std::string position_text(const TensorView& t, const std::int64_t* index) {
 
 void copy_into(const TensorView& to, const TensorView& from) {
   Strides s = broadcast_strides(from, to);
-  if (to.data == from.data && to.dtype == from.dtype && std::equal(to.strides, to.strides + to.rank, s.begin())) return;  // in place
+  // in place
+  if (to.data == from.data && to.dtype == from.dtype && std::equal(to.strides, to.strides + to.rank, s.begin())) return;
   if (to.dtype == from.dtype) {  // bits as they are (a NaN keeps its payload), in runs as long as both sides have them
     std::int64_t size = item_size(to.dtype), run = 1;
     int rank = to.rank;

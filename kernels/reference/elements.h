@@ -78,7 +78,8 @@ void for_each(const TensorView& a, const TensorView& b, F&& f) {
 /// Copies with conversion; sizes are those of `to`, `from` broadcasts.
 void copy_into(const TensorView& to, const TensorView& from);
 
-// ---- the kernels, one function per row of the table in reference.cc (of pointwise operators it is their meaning, pointwise.cc)
+// ---- the kernels, one function per row of the table in reference.cc (of pointwise operators it is their meaning,
+// pointwise.cc)
 void pointwise(graph::OpId, const NativeArgs&);
 void sum(const NativeArgs&);  // ... norm: over a set of dims
 void prod(const NativeArgs&);

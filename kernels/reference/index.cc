@@ -77,10 +77,8 @@ void copy_element(const TensorView& to, std::int64_t at, const TensorView& from,
 
 void add_element(const TensorView& to, std::int64_t at, Value v) {
   Value old = load(to, at);
-  if (old.is_float)
-    old.f += v.number();
-  else
-    old.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) + static_cast<std::uint64_t>(v.i));
+  if (old.is_float) old.f += v.number();
+  else old.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) + static_cast<std::uint64_t>(v.i));
   store(to, at, old);
 }
 
@@ -145,8 +143,14 @@ void scatter_reduce(const NativeArgs& a) {
   s.run([&](const TensorView& to, std::int64_t at, Value v) {
     if (is_sum) return add_element(to, at, v);
     const Value old = load(to, at);
-    if (is_prod) return store(to, at, old.is_float ? Value::of(old.f * v.f) : Value::of(static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) * static_cast<std::uint64_t>(v.i))));
-    const bool takes = old.is_float ? !std::isnan(old.f) && (std::isnan(v.f) || (is_max ? v.f > old.f : v.f < old.f)) : is_max ? v.i > old.i : v.i < old.i;
+    if (is_prod)
+      return store(to, at,
+                   old.is_float ? Value::of(old.f * v.f)
+                                : Value::of(static_cast<std::int64_t>(static_cast<std::uint64_t>(old.i) *
+                                                                      static_cast<std::uint64_t>(v.i))));
+    const bool takes = old.is_float ? !std::isnan(old.f) && (std::isnan(v.f) || (is_max ? v.f > old.f : v.f < old.f))
+                       : is_max     ? v.i > old.i
+                                    : v.i < old.i;
     if (takes) store(to, at, v);
   });
 }
@@ -155,7 +159,8 @@ namespace {
 
 /// f(row of what is indexed, row of the other operand, whose strides over the walk are given)
 template <class F>
-void rows_of(const IndexWalk& walk, const TensorView& indexed, const TensorView& other, const std::int64_t* strides, F&& f) {
+void rows_of(const IndexWalk& walk, const TensorView& indexed, const TensorView& other, const std::int64_t* strides,
+             F&& f) {
   const int dims = walk.row_dims(), first = walk.rank - dims;
   TensorView there = indexed, here = other;
   there.rank = here.rank = dims;
@@ -177,7 +182,8 @@ void index(const NativeArgs& a) {
   const TensorView &self = a.tensor(0), &out = a.result();
   IndexWalk walk(a, self);
   if (!walk.ok) return;
-  rows_of(walk, self, out, out.strides, [&](const TensorView& there, const TensorView& here) { copy_into(here, there); });
+  rows_of(walk, self, out, out.strides,
+          [&](const TensorView& there, const TensorView& here) { copy_into(here, there); });
 }
 
 void index_put(const NativeArgs& a) {
@@ -188,9 +194,11 @@ void index_put(const NativeArgs& a) {
   TensorView shape;
   shape.rank = walk.rank;
   Strides s = broadcast_strides(values, shape);
-  if (a.flag(3)) return walk.run(s.data(), 0, [&](std::int64_t to, std::int64_t from) { add_element(out, to, load(values, from)); });
+  if (a.flag(3))
+    return walk.run(s.data(), 0, [&](std::int64_t to, std::int64_t from) { add_element(out, to, load(values, from)); });
   // One row after another, in the order of the indices: of those that name one place the last stays.
-  rows_of(walk, out, values, s.data(), [&](const TensorView& there, const TensorView& here) { copy_into(there, here); });
+  rows_of(walk, out, values, s.data(),
+          [&](const TensorView& there, const TensorView& here) { copy_into(there, here); });
 }
 
 }  // namespace reprise::kernels::reference

@@ -8,21 +8,24 @@
 /// Which elements computed indices name: shared by the kernels here and by those of kernels/cpu.
 namespace reprise::kernels::reference {
 
-/// False, and the fault is told, where an index is none of a dimension of size `extent`; with `wraps` negative ones count from its end.
+/// False, and the fault is told, where an index is none of a dimension of size `extent`; with `wraps` negative ones
+/// count from its end.
 bool in_range(const NativeArgs&, const TensorView& indices, int dim, std::int64_t extent, bool wraps);
 
-/// What scatter_reduce begins with where self is not included: of "sum", "prod", "amax" or "amin" what changes nothing. Of Bool, false and true
-/// are the ends; of integers infinities saturate.
+/// What scatter_reduce begins with where self is not included: of "sum", "prod", "amax" or "amin" what changes nothing.
+/// Of Bool, false and true are the ends; of integers infinities saturate.
 Value neutral(std::string_view reduce, DType);
 
 /// The places that a scatter names, one for each element of its index.
 struct Scatter {
   TensorView self, indices, out, src;
-  Value one;                     // where src is a number
+  Value one;  // where src is a number
   bool has_tensor;
   int dim;
-  Strides rest{};                // of out, 0 in `dim`
-  explicit Scatter(const NativeArgs& a) : self(at_least_1d(a.tensor(0))), indices(at_least_1d(a.tensor(2))), out(at_least_1d(a.result())), has_tensor(a.args[3].kind == NativeArg::Kind::Tensor) {
+  Strides rest{};  // of out, 0 in `dim`
+  explicit Scatter(const NativeArgs& a)
+      : self(at_least_1d(a.tensor(0))), indices(at_least_1d(a.tensor(2))), out(at_least_1d(a.result())),
+        has_tensor(a.args[3].kind == NativeArg::Kind::Tensor) {
     dim = static_cast<int>(wrap(a.integer(1), self.rank));
     if (has_tensor) src = at_least_1d(a.tensor(3));
     else one = number(a, 3);
@@ -104,12 +107,15 @@ struct IndexWalk {
   /// The last dims of the walk, in which no index moves: whole rows are read or written there.
   int row_dims() const {
     int n = 0;
-    auto still = [&](std::size_t d) { return std::all_of(strides, strides + count, [&](const Strides& s) { return s[d] == 0; }); };
+    auto still = [&](std::size_t d) {
+      return std::all_of(strides, strides + count, [&](const Strides& s) { return s[d] == 0; });
+    };
     while (n < rank && still(static_cast<std::size_t>(rank - n - 1))) ++n;
     return n;
   }
 
-  /// f(offset in self, offset in the other operand, whose strides over the walk are given) over all dims but the last `without`.
+  /// f(offset in self, offset in the other operand, whose strides over the walk are given) over all dims but the last
+  /// `without`.
   template <class F>
   void run(const std::int64_t* other, int without, F&& f) const {
     std::array<const std::int64_t*, kMaxRank + 2> s{self_strides.data(), other};

@@ -55,13 +55,15 @@ void write_places(const NativeArgs& a) {
   for (int d = 0; d < out.rank; ++d)
     if (program[static_cast<std::size_t>(d)] == 0 && out.sizes[d] > 1) expanded = true;
   for (int d = out.rank - 1; d >= 0; --d) {
-    as_stored = as_stored && (out.sizes[d] == 1 || (out.strides[d] == row && program[static_cast<std::size_t>(d)] == row));
+    as_stored =
+        as_stored && (out.sizes[d] == 1 || (out.strides[d] == row && program[static_cast<std::size_t>(d)] == row));
     row = times(row, out.sizes[d]);
   }
   if (as_stored || expanded) {
     TensorView part = out;
     part.rank = src.rank;
-    for (int d = 0; d < src.rank; ++d) part.sizes[d] = src.sizes[d], part.strides[d] = strides[static_cast<std::size_t>(d)];
+    for (int d = 0; d < src.rank; ++d)
+      part.sizes[d] = src.sizes[d], part.strides[d] = strides[static_cast<std::size_t>(d)];
     part.data += (a.has(4) ? a.integer(4) : 0) * item_size(out.dtype);
     return copy_into(part, src);
   }

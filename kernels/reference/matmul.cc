@@ -31,11 +31,13 @@ struct RowsTimesColumns {
   void floats(const TensorView& a, const TensorView& b, const TensorView& out) const {
     constexpr std::int64_t kColumns = 256;
     const std::int64_t rows = a.sizes[0], inner = a.sizes[1], columns = b.sizes[1];
-    std::vector<double> right(static_cast<std::size_t>(inner * std::min(columns, kColumns))), sums(static_cast<std::size_t>(std::min(columns, kColumns)));
+    std::vector<double> right(static_cast<std::size_t>(inner * std::min(columns, kColumns))),
+        sums(static_cast<std::size_t>(std::min(columns, kColumns)));
     for (std::int64_t first = 0; first < columns; first += kColumns) {
       const std::int64_t n = std::min(kColumns, columns - first);
       for (std::int64_t k = 0; k < inner; ++k)
-        for (std::int64_t c = 0; c < n; ++c) right[static_cast<std::size_t>(k * n + c)] = load_number(b, k * b.strides[0] + (first + c) * b.strides[1]);
+        for (std::int64_t c = 0; c < n; ++c)
+          right[static_cast<std::size_t>(k * n + c)] = load_number(b, k * b.strides[0] + (first + c) * b.strides[1]);
       for (std::int64_t m = 0; m < rows; ++m) {
         std::fill(sums.begin(), sums.end(), 0.0);
         for (std::int64_t k = 0; k < inner; ++k) {
@@ -44,8 +46,10 @@ struct RowsTimesColumns {
           for (std::int64_t c = 0; c < n; ++c) sums[static_cast<std::size_t>(c)] += left * with[c];
         }
         for (std::int64_t c = 0; c < n; ++c) {
-          const double seeded = seed && beta != 0 ? beta * load_number(*seed, m * seed_strides[0] + (first + c) * seed_strides[1]) : 0;
-          store(out, m * out.strides[0] + (first + c) * out.strides[1], Value::of(alpha * sums[static_cast<std::size_t>(c)] + seeded));
+          const double seeded =
+              seed && beta != 0 ? beta * load_number(*seed, m * seed_strides[0] + (first + c) * seed_strides[1]) : 0;
+          store(out, m * out.strides[0] + (first + c) * out.strides[1],
+                Value::of(alpha * sums[static_cast<std::size_t>(c)] + seeded));
         }
       }
     }

@@ -51,11 +51,13 @@ void copy_kernel(const NativeArgs& a) {
   }
 }
 
-std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes, std::int64_t extent, std::int64_t dim) {
+std::string index_fault(std::int64_t value, std::int64_t position, std::span<const std::int64_t> sizes,
+                        std::int64_t extent, std::int64_t dim) {
   std::string at;
-  for (std::size_t d = sizes.size(); d-- > 0; position /= sizes[d]) at = std::to_string(position % sizes[d]) + (at.empty() ? "" : ", ") + at;
-  return "index " + std::to_string(value) + " at position [" + at + "] is out of range for dimension " + std::to_string(dim) + " of size " +
-         std::to_string(extent);
+  for (std::size_t d = sizes.size(); d-- > 0; position /= sizes[d])
+    at = std::to_string(position % sizes[d]) + (at.empty() ? "" : ", ") + at;
+  return "index " + std::to_string(value) + " at position [" + at + "] is out of range for dimension " +
+         std::to_string(dim) + " of size " + std::to_string(extent);
 }
 
 template <class T>
@@ -66,7 +68,8 @@ void check_as(const NativeArgs& a) {
   walk(t, t, [&](std::int64_t i, std::int64_t) {
     auto v = static_cast<std::int64_t>(p[i]);
     if (v >= least && v < extent) return ++flat, true;
-    *a.fault = {true, ErrorCode::IndexOutOfRange, index_fault(v, flat, {t.sizes, static_cast<std::size_t>(t.rank)}, extent, dim)};
+    *a.fault = {true, ErrorCode::IndexOutOfRange,
+                index_fault(v, flat, {t.sizes, static_cast<std::size_t>(t.rank)}, extent, dim)};
     return false;
   });
 }
@@ -78,7 +81,8 @@ void check_index_kernel(const NativeArgs& a) {
     case DType::Int8: return check_as<std::int8_t>(a);
     case DType::UInt8: return check_as<std::uint8_t>(a);
     default:
-      *a.fault = {true, ErrorCode::DTypeMismatch, "an index must be of an integer dtype, got " + std::string(dtype_name(a.tensors[0].dtype))};
+      *a.fault = {true, ErrorCode::DTypeMismatch,
+                  "an index must be of an integer dtype, got " + std::string(dtype_name(a.tensors[0].dtype))};
   }
 }
 
@@ -141,10 +145,12 @@ std::optional<ValueCheck> value_check(const Launch& l) {
 
 KernelFault check_fault(ValueCheck::Of of, std::int64_t place, std::int64_t value, std::span<const std::int64_t> sizes,
                         std::int64_t extent, std::int64_t dim) {
-  if (of == ValueCheck::Of::Indices) return {true, ErrorCode::IndexOutOfRange, index_fault(value, place, sizes, extent, dim)};
+  if (of == ValueCheck::Of::Indices)
+    return {true, ErrorCode::IndexOutOfRange, index_fault(value, place, sizes, extent, dim)};
   const std::int64_t n = sizes.back();
   return {true, ErrorCode::InvalidArgument,
-          place < 0 ? few_weights_fault(value, extent, -1 - place) : weight_fault(std::bit_cast<double>(value), place % n, place / n)};
+          place < 0 ? few_weights_fault(value, extent, -1 - place)
+                    : weight_fault(std::bit_cast<double>(value), place % n, place / n)};
 }
 
 Launch copy_launch(Operand from, Operand to, std::string name, SourceLoc loc) {
@@ -162,13 +168,17 @@ Launch check_index_launch(Operand index, Int extent, int dim, bool wraps, Source
   NativeLaunch n;
   n.fn = check_index_kernel;
   n.operands = {std::move(index)};
-  n.args = {{NativeArg::Kind::Tensor, 0, 1}, {NativeArg::Kind::Int, 0, 1}, {NativeArg::Kind::Int, 1, 1}, {NativeArg::Kind::Bool, 2, 1}};
+  n.args = {{NativeArg::Kind::Tensor, 0, 1},
+            {NativeArg::Kind::Int, 0, 1},
+            {NativeArg::Kind::Int, 1, 1},
+            {NativeArg::Kind::Bool, 2, 1}};
   n.ints = {extent, dim, wraps ? 1 : 0};
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
 }
 
-Launch last_places_launch(std::vector<Operand> indices, const Ints& extents, Operand last, Operand table, SourceLoc loc, std::string name) {
+Launch last_places_launch(std::vector<Operand> indices, const Ints& extents, Operand last, Operand table, SourceLoc loc,
+                          std::string name) {
   NativeLaunch n;
   n.fn = last_places_kernel;
   n.operands = std::move(indices);

@@ -54,14 +54,10 @@ void normalise(const NativeArgs& a, const TensorView* weight, const TensorView* 
 
 double epsilon_of(DType t) {
   switch (t) {
-    case DType::Float64:
-      return std::numeric_limits<double>::epsilon();
-    case DType::Float16:
-      return 0x1p-10;
-    case DType::BFloat16:
-      return 0x1p-7;
-    default:
-      return std::numeric_limits<float>::epsilon();
+    case DType::Float64: return std::numeric_limits<double>::epsilon();
+    case DType::Float16: return 0x1p-10;
+    case DType::BFloat16: return 0x1p-7;
+    default: return std::numeric_limits<float>::epsilon();
   }
 }
 

@@ -1,7 +1,8 @@
 // topk, sort and multinomial: the tail of a sampling loop. These serve eager and compiled code, so they are also quick.
 //
 // Elements become unsigned keys in whose order they stand (NaN last ascending, first descending; -0.0 equals 0.0). Ties
-// keep their order, so results are the same for any algorithm: topk by a bounded heap, sort by counting digits. Rows are shared among threads.
+// keep their order, so results are the same for any algorithm: topk by a bounded heap, sort by counting digits. Rows
+// are shared among threads.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -93,7 +94,8 @@ void sort_entries(std::vector<Entry>& v) {
   constexpr std::uint64_t kMask = (1 << kDigit) - 1;
   std::vector<std::size_t> starts(std::size_t{kPasses} << kDigit);
   for (const Entry& e : v)
-    for (int p = 0; p < kPasses; ++p) ++starts[(static_cast<std::size_t>(p) << kDigit) + (e.bits() >> (p * kDigit) & kMask)];
+    for (int p = 0; p < kPasses; ++p)
+      ++starts[(static_cast<std::size_t>(p) << kDigit) + (e.bits() >> (p * kDigit) & kMask)];
   std::vector<Entry> other;
   for (int p = 0; p < kPasses; ++p) {
     std::size_t* start = &starts[static_cast<std::size_t>(p) << kDigit];
@@ -169,10 +171,8 @@ void order(const NativeArgs& a, std::int64_t dim_arg, std::int64_t k, bool desce
         store(places, at[2] + to * places.strides[dim], Value::of(place));
       }
     };
-    if (row.narrow())
-      write(first_sorted<Narrow>(row.n, k, [&](auto&& f) { row.each_narrow(f); }));
-    else
-      write(first_sorted<Wide>(row.n, k, [&](auto&& f) { row.each_wide(f); }));
+    if (row.narrow()) write(first_sorted<Narrow>(row.n, k, [&](auto&& f) { row.each_narrow(f); }));
+    else write(first_sorted<Wide>(row.n, k, [&](auto&& f) { row.each_wide(f); }));
   });
 }
 

@@ -8,11 +8,12 @@
 #include "device/parallel.h"
 #include "kernels/reference/elements.h"
 
-/// Work on rows of views of any strides, shared among threads: each row is one thread's, so results do not depend on how many there are.
+/// Work on rows of views of any strides, shared among threads: each row is one thread's, so results do not depend on
+/// how many there are.
 namespace reprise::kernels::reference {
 
-/// f(begin, end) over [0, n) on several threads; `cost`: about how many elements one of them looks at. Where memory runs out in one of them,
-/// std::bad_alloc is thrown here.
+/// f(begin, end) over [0, n) on several threads; `cost`: about how many elements one of them looks at. Where memory
+/// runs out in one of them, std::bad_alloc is thrown here.
 template <class F>
 void parallel(std::int64_t n, std::int64_t cost, F&& f) {
   struct Work {
@@ -33,8 +34,8 @@ void parallel(std::int64_t n, std::int64_t cost, F&& f) {
   if (work.starved) throw std::bad_alloc();
 }
 
-/// f(offsets) for every index of the first view's sizes, which are the others', too: where it is in each, in elements. For each thread's
-/// share a copy of f, so that what it captures by value is its own.
+/// f(offsets) for every index of the first view's sizes, which are the others', too: where it is in each, in elements.
+/// For each thread's share a copy of f, so that what it captures by value is its own.
 template <std::size_t N, class F>
 void parallel_each(const std::array<TensorView, N>& views, std::int64_t cost, const F& f) {
   parallel(views[0].numel(), cost, [&](std::int64_t begin, std::int64_t end) {

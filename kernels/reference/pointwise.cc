@@ -16,28 +16,29 @@ using graph::OpId;
 
 namespace {
 
-/// What a call says beside its operands' elements. Numbers that are no operands are doubles of the computation dtype; `text` is
-/// rounding_mode or approximate.
+/// What a call says beside its operands' elements. Numbers that are no operands are doubles of the computation dtype;
+/// `text` is rounding_mode or approximate.
 struct Call {
-  DType type = DType::Float32;   // in which is computed
+  DType type = DType::Float32;  // in which is computed
   double p[4] = {};
-  bool given[4] = {};            // of p
-  bool has[4] = {};              // of operands
-  bool number[4] = {};           // operands that are one
+  bool given[4] = {};   // of p
+  bool has[4] = {};     // of operands
+  bool number[4] = {};  // operands that are one
   std::string_view text;
   int bits() const { return item_size(type) * 8; }
 };
 
-/// What a pointwise operator means for one element of each operand. One of `values`, or `floats` and `integers` where it is
-/// defined for them.
+/// What a pointwise operator means for one element of each operand. One of `values`, or `floats` and `integers` where
+/// it is defined for them.
 struct Meaning {
   double (*floats)(const Call&, double x, double y, double z) = nullptr;
   // Bools compute as 0 and 1: add is "or" and mul "and" because what is not 0 is stored as 1.
   std::int64_t (*integers)(const Call&, std::int64_t x, std::int64_t y, std::int64_t z) = nullptr;
   Value (*values)(const Call&, const Value* v) = nullptr;
-  bool rounds = false;           // it chooses between its operands or compares them: numbers are first rounded to a half type, too
-  bool bounds = false;           // its numbers are bounds on what the dtype holds
-  std::uint32_t as_is = 0;       // operands that keep their dtype, a bit each: only their truth counts
+  // it chooses between its operands or compares them: numbers are first rounded to a half type, too
+  bool rounds = false;
+  bool bounds = false;      // its numbers are bounds on what the dtype holds
+  std::uint32_t as_is = 0;  // operands that keep their dtype, a bit each: only their truth counts
 };
 
 namespace real {
@@ -106,16 +107,25 @@ Value truth(bool b) { return Value::of(std::int64_t{b}); }
 namespace meanings {
 
 // Expressions of the elements x, y, z (values v[0], v[1], v[2]) and the call p.
-#define F(...) []([[maybe_unused]] const Call& p, [[maybe_unused]] double x, [[maybe_unused]] double y, [[maybe_unused]] double z) -> double { return __VA_ARGS__; }
-#define I(...) \
-  []([[maybe_unused]] const Call& p, [[maybe_unused]] std::int64_t x, [[maybe_unused]] std::int64_t y, [[maybe_unused]] std::int64_t z) -> std::int64_t { return __VA_ARGS__; }
+#define F(...)                                                                             \
+  []([[maybe_unused]] const Call& p, [[maybe_unused]] double x, [[maybe_unused]] double y, \
+     [[maybe_unused]] double z) -> double { return __VA_ARGS__; }
+#define I(...)                                                                                         \
+  []([[maybe_unused]] const Call& p, [[maybe_unused]] std::int64_t x, [[maybe_unused]] std::int64_t y, \
+     [[maybe_unused]] std::int64_t z) -> std::int64_t { return __VA_ARGS__; }
 #define V(...) [](const Call&, const Value* v) { return __VA_ARGS__; }
-#define COMPARISON(op) [](const Call& p, const Value* v) { return truth(is_floating(p.type) ? v[0].f op v[1].f : v[0].i op v[1].i); }
+#define COMPARISON(op) \
+  [](const Call& p, const Value* v) { return truth(is_floating(p.type) ? v[0].f op v[1].f : v[0].i op v[1].i); }
 
-constexpr Meaning add = {.floats = F(x + p.p[0] * y), .integers = I(wrapped(bits_of(x) + bits_of(number_of(p, 0)) * bits_of(y)))};
-constexpr Meaning sub = {.floats = F(x - p.p[0] * y), .integers = I(wrapped(bits_of(x) - bits_of(number_of(p, 0)) * bits_of(y)))};
+constexpr Meaning add = {.floats = F(x + p.p[0] * y),
+                         .integers = I(wrapped(bits_of(x) + bits_of(number_of(p, 0)) * bits_of(y)))};
+constexpr Meaning sub = {.floats = F(x - p.p[0] * y),
+                         .integers = I(wrapped(bits_of(x) - bits_of(number_of(p, 0)) * bits_of(y)))};
 constexpr Meaning mul = {.floats = F(x * y), .integers = I(wrapped(bits_of(x) * bits_of(y)))};
-constexpr Meaning div = {.floats = F(p.text == "floor" ? real::floor_divide(x, y) : p.text == "trunc" ? std::trunc(round_to(x / y, register_dtype(p.type))) : x / y), .integers = I(quotient(x, y, p.text == "floor"))};
+constexpr Meaning div = {.floats = F(p.text == "floor"   ? real::floor_divide(x, y)
+                                     : p.text == "trunc" ? std::trunc(round_to(x / y, register_dtype(p.type)))
+                                                         : x / y),
+                         .integers = I(quotient(x, y, p.text == "floor"))};
 constexpr Meaning floor_divide = {.floats = F(real::floor_divide(x, y)), .integers = I(quotient(x, y, true))};
 constexpr Meaning remainder = {.floats = F(real::remainder(x, y)), .integers = I(modulo(x, y, true))};
 constexpr Meaning fmod = {.floats = F(std::fmod(x, y)), .integers = I(modulo(x, y, false))};
@@ -126,7 +136,8 @@ constexpr Meaning hypot = {.floats = F(std::hypot(x, y))};
 constexpr Meaning atan2 = {.floats = F(std::atan2(x, y))};
 constexpr Meaning copysign = {.floats = F(std::copysign(x, y))};
 constexpr Meaning lerp = {.floats = F(std::fabs(z) < 0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))};
-constexpr Meaning addcmul = {.floats = F(x + p.p[0] * y * z), .integers = I(wrapped(bits_of(x) + bits_of(number_of(p, 0)) * bits_of(y) * bits_of(z)))};
+constexpr Meaning addcmul = {.floats = F(x + p.p[0] * y * z),
+                             .integers = I(wrapped(bits_of(x) + bits_of(number_of(p, 0)) * bits_of(y) * bits_of(z)))};
 constexpr Meaning addcdiv = {.floats = F(x + p.p[0] * y / z)};
 
 constexpr Meaning neg = {.floats = F(-x), .integers = I(wrapped(0 - bits_of(x)))};
@@ -165,9 +176,12 @@ constexpr Meaning atanh = {.floats = F(std::atanh(x))};
 constexpr Meaning erf = {.floats = F(std::erf(x))};
 constexpr Meaning erfc = {.floats = F(std::erfc(x))};
 constexpr Meaning lgamma = {.floats = F(std::lgamma(x))};
-constexpr Meaning i0 = {.floats = F(std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL : static_cast<double>(std::cyl_bessel_i(0.0L, std::fabs(static_cast<long double>(x)))))};
+constexpr Meaning i0 = {.floats = F(std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL
+                                                        : static_cast<double>(std::cyl_bessel_i(
+                                                              0.0L, std::fabs(static_cast<long double>(x)))))};
 constexpr Meaning sigmoid = {.floats = F(real::sigmoid(x))};
-constexpr Meaning sinc = {.floats = F(x == 0 ? 1 : std::sin(std::numbers::pi * std::remainder(x, 2)) / (std::numbers::pi * x))};
+constexpr Meaning sinc = {
+    .floats = F(x == 0 ? 1 : std::sin(std::numbers::pi * std::remainder(x, 2)) / (std::numbers::pi * x))};
 constexpr Meaning logit = {.floats = F(real::logit(x, p))};
 
 constexpr Meaning relu = {.floats = F(real::maximum(x, 0)), .integers = I(x > 0 ? x : 0)};
@@ -180,19 +194,24 @@ constexpr Meaning gelu = {.floats = F(real::gelu(x, p.text == "tanh"))};
 constexpr Meaning silu = {.floats = F(x * real::sigmoid(x))};
 constexpr Meaning mish = {.floats = F(x * std::tanh(std::log1p(std::exp(x))))};
 constexpr Meaning softplus = {.floats = F(x * p.p[0] > p.p[1] ? x : std::log1p(std::exp(x * p.p[0])) / p.p[0])};
-constexpr Meaning hardtanh = {.floats = F(real::minimum(real::maximum(x, p.p[0]), p.p[1])), .integers = I(std::min(std::max(x, number_of(p, 0)), number_of(p, 1))), .bounds = true};
+constexpr Meaning hardtanh = {.floats = F(real::minimum(real::maximum(x, p.p[0]), p.p[1])),
+                              .integers = I(std::min(std::max(x, number_of(p, 0)), number_of(p, 1))),
+                              .bounds = true};
 constexpr Meaning hardsigmoid = {.floats = F(real::relu6(x + 3) / 6)};
 constexpr Meaning hardswish = {.floats = F(x * real::relu6(x + 3) / 6)};
 constexpr Meaning softsign = {.floats = F(x / (1 + std::fabs(x)))};
 constexpr Meaning log_sigmoid = {.floats = F(real::minimum(x, 0) - std::log1p(std::exp(-std::fabs(x))))};
-constexpr Meaning threshold = {.floats = F(x <= p.p[0] ? p.p[1] : x), .integers = I(x <= number_of(p, 0) ? number_of(p, 1) : x)};
+constexpr Meaning threshold = {.floats = F(x <= p.p[0] ? p.p[1] : x),
+                               .integers = I(x <= number_of(p, 0) ? number_of(p, 1) : x)};
 
 constexpr Meaning bitwise_and = {.integers = I(x & y)};
 constexpr Meaning bitwise_or = {.integers = I(x | y)};
 constexpr Meaning bitwise_xor = {.integers = I(x ^ y)};
 constexpr Meaning bitwise_not = {.integers = I(p.type == DType::Bool ? !x : ~x)};
 constexpr Meaning bitwise_left_shift = {.integers = I(y < 0 || y >= p.bits() ? 0 : wrapped(bits_of(x) << y))};
-constexpr Meaning bitwise_right_shift = {.integers = I(p.type == DType::UInt8 && (y < 0 || y >= p.bits()) ? 0 : x >> (y < 0 || y >= p.bits() ? p.bits() - 1 : y))};
+constexpr Meaning bitwise_right_shift = {
+    .integers =
+        I(p.type == DType::UInt8 && (y < 0 || y >= p.bits()) ? 0 : x >> (y < 0 || y >= p.bits() ? p.bits() - 1 : y))};
 
 constexpr Meaning eq = {.values = COMPARISON(==), .rounds = true};
 constexpr Meaning ne = {.values = COMPARISON(!=), .rounds = true};
@@ -213,26 +232,28 @@ constexpr Meaning to = {.values = V(v[0]), .rounds = true};
 constexpr Meaning clone = {.values = V(v[0]), .rounds = true};
 constexpr Meaning copy = {.values = V(v[1]), .rounds = true};
 constexpr Meaning fill = {.values = V(v[1]), .rounds = true};
-constexpr Meaning clamp = {.values =
-                               [](const Call& p, const Value* v) {
-                                 Value x = v[0];
-                                 if (p.has[1]) x = is_floating(p.type) ? Value::of(real::maximum(x.f, v[1].f)) : Value::of(std::max(x.i, v[1].i));
-                                 if (p.has[2]) x = is_floating(p.type) ? Value::of(real::minimum(x.f, v[2].f)) : Value::of(std::min(x.i, v[2].i));
-                                 return x;
-                               },
-                           .rounds = true,
-                           .bounds = true};
+constexpr Meaning clamp = {
+    .values =
+        [](const Call& p, const Value* v) {
+          Value x = v[0];
+          if (p.has[1])
+            x = is_floating(p.type) ? Value::of(real::maximum(x.f, v[1].f)) : Value::of(std::max(x.i, v[1].i));
+          if (p.has[2])
+            x = is_floating(p.type) ? Value::of(real::minimum(x.f, v[2].f)) : Value::of(std::min(x.i, v[2].i));
+          return x;
+        },
+    .rounds = true,
+    .bounds = true};
 
 #undef F
 #undef I
 #undef V
 #undef COMPARISON
 
-constinit const graph::OpColumn<Meaning> g_column("meaning for one element",
-                                                  {
+constinit const graph::OpColumn<Meaning> g_column("meaning for one element", {
 #define REPRISE_ROW_Pointwise(id) {OpId::id, id},
 #include "graph/op_rows.inc"
-                                                  });
+                                                                             });
 
 }  // namespace meanings
 

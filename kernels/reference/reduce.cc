@@ -99,14 +99,10 @@ double norm_of(Walk&& walk, double p) {
   double r = p == -kInf ? kInf : 0;
   walk([&](Value v) {
     double x = std::fabs(v.f);
-    if (p == kInf)
-      r = maximum(x, r);
-    else if (p == -kInf)
-      r = minimum(x, r);
-    else if (p == 0)
-      r += x != 0;
-    else
-      r += std::pow(x, p);
+    if (p == kInf) r = maximum(x, r);
+    else if (p == -kInf) r = minimum(x, r);
+    else if (p == 0) r += x != 0;
+    else r += std::pow(x, p);
   });
   return p == 0 || std::isinf(p) ? r : std::pow(r, 1 / p);
 }
@@ -115,12 +111,14 @@ double norm_of(Walk&& walk, double p) {
 void fold_groups(Fold f, const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
   const DType result = a.result().dtype;
-  each_group(x, a.result(), dim_mask(a, 1, x.rank), result, [&](auto& walk, std::int64_t) { return fold(f, is_floating(result), walk); });
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), result,
+             [&](auto& walk, std::int64_t) { return fold(f, is_floating(result), walk); });
 }
 
 void extreme_of_groups(bool max, const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
-  each_group(x, a.result(), dim_mask(a, 1, x.rank), x.dtype, [&](auto& walk, std::int64_t) { return extreme(max, is_floating(x.dtype), walk); });
+  each_group(x, a.result(), dim_mask(a, 1, x.rank), x.dtype,
+             [&](auto& walk, std::int64_t) { return extreme(max, is_floating(x.dtype), walk); });
 }
 
 // Of no elements: `none`. The other truth, found once, is the answer.
@@ -181,7 +179,8 @@ void logsumexp(const NativeArgs& a) {
 void norm(const NativeArgs& a) {
   const TensorView& x = a.tensor(0);
   const double p = number(a, 1).number();
-  each_group(x, a.result(), dim_mask(a, 2, x.rank), x.dtype, [&](auto& walk, std::int64_t) { return Value::of(norm_of(walk, p)); });
+  each_group(x, a.result(), dim_mask(a, 2, x.rank), x.dtype,
+             [&](auto& walk, std::int64_t) { return Value::of(norm_of(walk, p)); });
 }
 
 namespace {
@@ -215,7 +214,8 @@ std::int64_t first_best_in_parts(const T* p, std::int64_t n, std::int64_t step, 
   std::vector<std::int64_t> found(static_cast<std::size_t>((n + kPart - 1) / kPart));
   parallel(static_cast<std::int64_t>(found.size()), kPart, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      found[static_cast<std::size_t>(i)] = i * kPart + first_best(p + i * kPart * step, std::min(kPart, n - i * kPart), step, max);
+      found[static_cast<std::size_t>(i)] =
+          i * kPart + first_best(p + i * kPart * step, std::min(kPart, n - i * kPart), step, max);
   });
   std::int64_t best = found[0];
   for (std::int64_t at : found) {
@@ -249,7 +249,8 @@ constexpr std::int64_t kColumns = 64;  // that are gone down side by side: some 
 
 /// As many columns, one element apart: the row of the best so far of each.
 template <class T>
-void first_best_of_columns(const T* p, std::int64_t n, std::int64_t step, std::int64_t columns, bool max, std::int64_t* best) {
+void first_best_of_columns(const T* p, std::int64_t n, std::int64_t step, std::int64_t columns, bool max,
+                           std::int64_t* best) {
   T top[kColumns];
   for (std::int64_t c = 0; c < columns; ++c) top[c] = p[c], best[c] = 0;
   auto down = [&](auto beats) {
@@ -267,7 +268,8 @@ void first_best_of_columns(const T* p, std::int64_t n, std::int64_t step, std::i
 
 /// False: the elements are not such that this is for them.
 bool best_of_columns(const NativeArgs& a, const TensorView& x, const Split& s, bool max) {
-  if (s.reduced.rank != 1 || s.kept.rank != 1 || s.kept.strides[0] != 1 || s.reduced.strides[0] == 1 || s.count == 0) return false;
+  if (s.reduced.rank != 1 || s.kept.rank != 1 || s.kept.strides[0] != 1 || s.reduced.strides[0] == 1 || s.count == 0)
+    return false;
   const std::int64_t n = s.kept.sizes[0], step = s.reduced.strides[0];
   auto go = [&]<class T>(T) {
     parallel((n + kColumns - 1) / kColumns, s.count * kColumns, [&](std::int64_t begin, std::int64_t end) {
@@ -275,7 +277,8 @@ bool best_of_columns(const NativeArgs& a, const TensorView& x, const Split& s, b
         const std::int64_t first = block * kColumns, columns = std::min(kColumns, n - first);
         std::int64_t best[kColumns];
         first_best_of_columns(reinterpret_cast<const T*>(x.data) + first, s.count, step, columns, max, best);
-        for (std::int64_t c = 0; c < columns; ++c) store(a.result(), (first + c) * s.out.strides[0], Value::of(best[c]));
+        for (std::int64_t c = 0; c < columns; ++c)
+          store(a.result(), (first + c) * s.out.strides[0], Value::of(best[c]));
       }
     });
     return true;
@@ -294,7 +297,8 @@ void position_of_best(bool max, const NativeArgs& a) {
   std::uint32_t all = (1u << x.rank) - 1, mask = a.has(1) && x.rank ? 1u << wrap(a.integer(1), x.rank) : all;
   Split s = split(x, a.result(), mask);
   if (best_of_columns(a, x, s, max)) return;
-  parallel_each<2>({s.kept, s.out}, s.count, [&](const auto& at) { store(a.result(), at[1], Value::of(first_best(x, s.reduced, at[0], max))); });
+  parallel_each<2>({s.kept, s.out}, s.count,
+                   [&](const auto& at) { store(a.result(), at[1], Value::of(first_best(x, s.reduced, at[0], max))); });
 }
 
 }  // namespace
@@ -304,9 +308,12 @@ void argmin(const NativeArgs& a) { position_of_best(false, a); }
 
 namespace {
 
-/// Running sums of Float32 along the first of two dims: columns side by side, each summed in double as a row is. False: they are not such.
+/// Running sums of Float32 along the first of two dims: columns side by side, each summed in double as a row is. False:
+/// they are not such.
 bool sum_down_columns(const TensorView& x, const TensorView& out, int dim) {
-  if (x.dtype != DType::Float32 || out.dtype != DType::Float32 || x.rank != 2 || dim != 0 || x.strides[1] != 1 || out.strides[1] != 1) return false;
+  if (x.dtype != DType::Float32 || out.dtype != DType::Float32 || x.rank != 2 || dim != 0 || x.strides[1] != 1 ||
+      out.strides[1] != 1)
+    return false;
   const std::int64_t n = x.sizes[1];
   parallel((n + kColumns - 1) / kColumns, x.sizes[0] * kColumns, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
@@ -343,8 +350,7 @@ void cumsum(const NativeArgs& a) {
     }
     for (std::int64_t i = 0; i < n; ++i) {
       Value v = convert(load(x, from + i * step), out.dtype);
-      if (floating)
-        store(out, to + i * out_step, Value::of(sum += v.f));
+      if (floating) store(out, to + i * out_step, Value::of(sum += v.f));
       else
         store(out, to + i * out_step, Value::of(static_cast<std::int64_t>(count += static_cast<std::uint64_t>(v.i))));
     }

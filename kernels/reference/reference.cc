@@ -5,9 +5,9 @@
 #include "base/float_state.h"
 #include "graph/writers.h"
 #include "kernels/launch/layout.h"
+#include "kernels/reference/elements.h"
 #include "kernels/reference/native_launches.h"
 #include "kernels/reference/undeclared_writes.h"
-#include "kernels/reference/elements.h"
 #include "tensor/impl.h"
 
 namespace reprise::kernels {
@@ -32,55 +32,58 @@ constinit OpColumn<HostKernel> g_column("reference kernel",
                                         {
 #define REPRISE_ROW_Pointwise(id) {OpId::id, pointwise<OpId::id>},
 #include "graph/op_rows.inc"
-                                          {OpId::sum, reference::sum},
-                                          {OpId::prod, reference::prod},
-                                          {OpId::nansum, reference::nansum},
-                                          {OpId::amax, reference::amax},
-                                          {OpId::amin, reference::amin},
-                                          {OpId::any, reference::any},
-                                          {OpId::all, reference::all},
-                                          {OpId::mean, reference::mean},
-                                          {OpId::var, reference::variance},
-                                          {OpId::std, reference::deviation},
-                                          {OpId::logsumexp, reference::logsumexp},
-                                          {OpId::norm, reference::norm},
-                                          {OpId::argmax, reference::argmax},
-                                          {OpId::argmin, reference::argmin},
-                                          {OpId::cumsum, reference::cumsum},
-                                          {OpId::softmax, reference::softmax},
-                                          {OpId::log_softmax, reference::log_softmax},
-                                          {OpId::layer_norm, reference::layer_norm},
-                                          {OpId::rms_norm, reference::rms_norm},
-                                          {OpId::mm, reference::batched_product},
-                                          {OpId::bmm, reference::batched_product},
-                                          {OpId::linear, reference::linear},
-                                          {OpId::matmul, reference::matmul},
-                                          {OpId::addmm, reference::addmm},
-                                          {OpId::int_mm, reference::batched_product},
-                                          {OpId::scaled_mm, reference::scaled_mm},
-                                          {OpId::scaled_dot_product_attention, reference::attention},
-                                          {OpId::embedding, reference::embedding},
-                                          {OpId::index_select, reference::index_select},
-                                          {OpId::gather, reference::gather},
-                                          {OpId::index, reference::index},
-                                          {OpId::scatter, {reference::scatter, true}},
-                                          {OpId::scatter_add, {reference::scatter_add, true}},
-                                          {OpId::scatter_reduce, {reference::scatter_reduce, true}},
-                                          {OpId::index_put, {reference::index_put, true}},
-                                          {OpId::cat, reference::cat},
-                                          {OpId::slice_scatter, reference::slice_scatter},
-                                          {OpId::select_scatter, reference::select_scatter},
-                                          {OpId::diagonal_scatter, reference::diagonal_scatter},
-                                          {OpId::as_strided_scatter, {reference::as_strided_scatter, false, true}},
-                                          {OpId::full, reference::full},
-                                          {OpId::arange, reference::arange},
-                                          {OpId::rand, reference::rand},
-                                          {OpId::randn, reference::randn},
-                                          {OpId::multinomial, reference::multinomial},
-                                          {OpId::topk, reference::topk},
-                                          {OpId::sort, reference::sort},
-                                      },
-                                      [](const graph::OpDef& o) { return o.cls != OpClass::View && o.cls != OpClass::Transfer && o.cls != OpClass::Control; });
+                                            {OpId::sum, reference::sum},
+                                            {OpId::prod, reference::prod},
+                                            {OpId::nansum, reference::nansum},
+                                            {OpId::amax, reference::amax},
+                                            {OpId::amin, reference::amin},
+                                            {OpId::any, reference::any},
+                                            {OpId::all, reference::all},
+                                            {OpId::mean, reference::mean},
+                                            {OpId::var, reference::variance},
+                                            {OpId::std, reference::deviation},
+                                            {OpId::logsumexp, reference::logsumexp},
+                                            {OpId::norm, reference::norm},
+                                            {OpId::argmax, reference::argmax},
+                                            {OpId::argmin, reference::argmin},
+                                            {OpId::cumsum, reference::cumsum},
+                                            {OpId::softmax, reference::softmax},
+                                            {OpId::log_softmax, reference::log_softmax},
+                                            {OpId::layer_norm, reference::layer_norm},
+                                            {OpId::rms_norm, reference::rms_norm},
+                                            {OpId::mm, reference::batched_product},
+                                            {OpId::bmm, reference::batched_product},
+                                            {OpId::linear, reference::linear},
+                                            {OpId::matmul, reference::matmul},
+                                            {OpId::addmm, reference::addmm},
+                                            {OpId::int_mm, reference::batched_product},
+                                            {OpId::scaled_mm, reference::scaled_mm},
+                                            {OpId::scaled_dot_product_attention, reference::attention},
+                                            {OpId::embedding, reference::embedding},
+                                            {OpId::index_select, reference::index_select},
+                                            {OpId::gather, reference::gather},
+                                            {OpId::index, reference::index},
+                                            {OpId::scatter, {reference::scatter, true}},
+                                            {OpId::scatter_add, {reference::scatter_add, true}},
+                                            {OpId::scatter_reduce, {reference::scatter_reduce, true}},
+                                            {OpId::index_put, {reference::index_put, true}},
+                                            {OpId::cat, reference::cat},
+                                            {OpId::slice_scatter, reference::slice_scatter},
+                                            {OpId::select_scatter, reference::select_scatter},
+                                            {OpId::diagonal_scatter, reference::diagonal_scatter},
+                                            {OpId::as_strided_scatter, {reference::as_strided_scatter, false, true}},
+                                            {OpId::full, reference::full},
+                                            {OpId::arange, reference::arange},
+                                            {OpId::rand, reference::rand},
+                                            {OpId::randn, reference::randn},
+                                            {OpId::multinomial, reference::multinomial},
+                                            {OpId::topk, reference::topk},
+                                            {OpId::sort, reference::sort},
+                                        },
+                                        [](const graph::OpDef& o) {
+                                          return o.cls != OpClass::View && o.cls != OpClass::Transfer &&
+                                                 o.cls != OpClass::Control;
+                                        });
 
 }  // namespace
 
@@ -127,10 +130,8 @@ class ArgWriter {
       case ArgType::Float:
       case ArgType::OptionalFloat:
       case ArgType::TensorOrScalar:
-      case ArgType::OptionalTensorOrScalar:
-        return true;
-      default:
-        return false;
+      case ArgType::OptionalTensorOrScalar: return true;
+      default: return false;
     }
   }
 
@@ -173,7 +174,9 @@ std::vector<WrittenOperand> written_operands(const graph::Node& node) {
     const auto* view = std::get_if<graph::ViewArg>(&node.args[a]);
     graph::for_each_value(node.args[a], [&](ValueId) {
       if (written) {
-        auto same_base = std::find_if(out.begin(), out.end(), [&](const WrittenOperand& w) { return view && w.view && w.view->base == view->base; });
+        auto same_base = std::find_if(out.begin(), out.end(), [&](const WrittenOperand& w) {
+          return view && w.view && w.view->base == view->base;
+        });
         out.push_back({operand, same_base == out.end() ? result++ : same_base->result, view});
       }
       ++operand;
@@ -333,8 +336,11 @@ std::vector<Tensor> reference_call(OpId id, std::span<const CallArg> args, Sourc
     watch.emplace(native, std::move(may));
   }
   l.fn(native);
-  if (std::string what = watch && !fault.failed ? watch->changed(graph::op(graph::op(id).twin_of.value_or(id))) : ""; !what.empty()) fault = {true, ErrorCode::InvalidArgument, std::move(what)};
-  if (fault.failed) fail_text(fault.code, graph::op(graph::op(id).twin_of.value_or(id)).schema.name.c_str(), loc, fault.message);
+  if (std::string what = watch && !fault.failed ? watch->changed(graph::op(graph::op(id).twin_of.value_or(id))) : "";
+      !what.empty())
+    fault = {true, ErrorCode::InvalidArgument, std::move(what)};
+  if (fault.failed)
+    fail_text(fault.code, graph::op(graph::op(id).twin_of.value_or(id)).schema.name.c_str(), loc, fault.message);
   return results;
 }
 

@@ -12,27 +12,30 @@ namespace reprise::kernels {
 /// The kernel that computes an operator on the host in any dtype its shape rule admits and over any strides.
 struct HostKernel {
   constexpr HostKernel() = default;
-  constexpr HostKernel(NativeFn f, bool over_self = false, bool self_layout = false) : fn(f), over_self(over_self), self_layout(self_layout) {}
+  constexpr HostKernel(NativeFn f, bool over_self = false, bool self_layout = false)
+      : fn(f), over_self(over_self), self_layout(self_layout) {}
   NativeFn fn = nullptr;
-  bool over_self = false;     ///< its result may lie over its first operand, of which it then writes what changes
-  bool self_layout = false;   ///< its launches say self's strides and offset in the user's program
+  bool over_self = false;    ///< its result may lie over its first operand, of which it then writes what changes
+  bool self_layout = false;  ///< its launches say self's strides and offset in the user's program
 };
 graph::OpColumn<HostKernel>& reference_kernels();
 
 /// The reference kernel of an operator: any dtype the schema admits, any strides, slow and right;
 /// null for views and joins that lowering handles itself. Also the oracle of the tests.
 NativeFn reference_kernel(graph::OpId);
-/// Of a functional twin (Note [Operators that write] in graph/writers.h): operands that the kernel writes, with the results that are their
-/// new values; each an index into the node's operands, results last. Empty for other operators. Of a written view (Note [Written views])
-/// the operand is its base, the result the base's new value, which several may have.
+/// Of a functional twin (Note [Operators that write] in graph/writers.h): operands that the kernel writes, with the
+/// results that are their new values; each an index into the node's operands, results last. Empty for other operators.
+/// Of a written view (Note [Written views]) the operand is its base, the result the base's new value, which several may
+/// have.
 struct WrittenOperand {
   std::uint32_t argument, result;
   const graph::ViewArg* view = nullptr;  ///< the node's
 };
 std::vector<WrittenOperand> written_operands(const graph::Node&);
-/// A launch of a function for one node whose operands are given: arguments as the schema has them. That of a functional twin writes on the
-/// results, into which the arguments must have been copied where they do not stand there.
-NativeLaunch native_launch(NativeFn, const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
+/// A launch of a function for one node whose operands are given: arguments as the schema has them. That of a functional
+/// twin writes on the results, into which the arguments must have been copied where they do not stand there.
+NativeLaunch native_launch(NativeFn, const graph::Graph&, const graph::Node&,
+                           std::vector<Operand> tensors_then_results);
 /// A launch of the reference kernel.
 NativeLaunch reference_launch(const graph::Graph&, const graph::Node&, std::vector<Operand> tensors_then_results);
 

@@ -18,7 +18,8 @@ void scaled_mm(const NativeArgs& args) {
         std::int64_t whole = 0;
         double part = 0;
         for (; k < end; ++k) {
-          const Value x = load(s.a, m * s.a.strides[0] + k * s.a.strides[1]), y = load(s.b, k * s.b.strides[0] + n * s.b.strides[1]);
+          const Value x = load(s.a, m * s.a.strides[0] + k * s.a.strides[1]),
+                      y = load(s.b, k * s.b.strides[0] + n * s.b.strides[1]);
           if (integers) whole += x.i * y.i;
           else part += x.number() * y.number();
         }

@@ -39,7 +39,8 @@ bool UndeclaredWrites::asked(const graph::OpDef& op) {
   return !(form && *form == ProductForm::Packed);
 }
 
-UndeclaredWrites::UndeclaredWrites(const NativeArgs& args, std::vector<bool> written) : args_(args), written_(std::move(written)) {
+UndeclaredWrites::UndeclaredWrites(const NativeArgs& args, std::vector<bool> written)
+    : args_(args), written_(std::move(written)) {
   for (std::uint32_t k = 0; k < args.first_result; ++k) sums_.push_back(written_[k] ? 0 : sum_of(args.tensors[k]));
 }
 

@@ -8,9 +8,9 @@
 #include "device/backend.h"
 #include "operators/read_back.h"
 #include "runtime/build/compare.h"
+#include "runtime/build/specialization.h"
 #include "runtime/replay/recording.h"
 #include "runtime/replay/recording_budget.h"
-#include "runtime/build/specialization.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -58,22 +58,27 @@ class Held {
   std::vector<Storage*> storages_;
 };
 
-void compare(const std::string& name, const std::string& what, TensorImpl* compiled, TensorImpl* traced, Closeness level) {
-  auto differ = [&](const auto&... parts) { fail(ErrorCode::Internal, name.c_str(), {}, "REPRISE_VERIFY: ", what, parts...); };
+void compare(const std::string& name, const std::string& what, TensorImpl* compiled, TensorImpl* traced,
+             Closeness level) {
+  auto differ = [&](const auto&... parts) {
+    fail(ErrorCode::Internal, name.c_str(), {}, "REPRISE_VERIFY: ", what, parts...);
+  };
   if (!compiled || !traced) {
     if (compiled != traced) differ(" is ", compiled ? "defined" : "undefined", ", by the traced program it is not so");
     return;
   }
   if (compiled->dtype != traced->dtype) differ(" is ", compiled->dtype, ", by the traced program ", traced->dtype);
   constexpr Runs kRuns{"compiled", "by the traced program"};
-  auto difference = shape_difference(traced->sizes, traced->strides, traced->rank, compiled->sizes, compiled->strides, compiled->rank, kRuns);
+  auto difference = shape_difference(traced->sizes, traced->strides, traced->rank, compiled->sizes, compiled->strides,
+                                     compiled->rank, kRuns);
   if (!difference) difference = element_difference(Tensor::share(traced), Tensor::share(compiled), level, kRuns);
   if (difference) differ(": ", *difference);
 }
 
 }  // namespace
 
-CallCheck::CallCheck(runtime::Stages before, runtime::Program p, const Traced& t) : before_(std::move(before)), program_(std::move(p)) {
+CallCheck::CallCheck(runtime::Stages before, runtime::Program p, const Traced& t)
+    : before_(std::move(before)), program_(std::move(p)) {
   if (t.data.empty()) return;
   const auto budget = std::make_shared<runtime::RecordingBudget>(kCalls, INT64_MAX);
   for (const auto& stage : before_) stage->recordings.keep_within(budget);
@@ -94,19 +99,25 @@ std::unique_ptr<CallCheck> CallCheck::make(const Traced& t) {
     auto [before, last] = runtime::build_staged_reference(t);
     return std::unique_ptr<CallCheck>(new CallCheck(std::move(before), std::move(last), t));
   }
-  return std::unique_ptr<CallCheck>(new CallCheck({}, runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count), t));
+  return std::unique_ptr<CallCheck>(new CallCheck(
+      {},
+      runtime::build_program(t.graph, kernels::Mode::Interpret, t.int_results, t.floats, t.uses_random, t.random_count),
+      t));
 }
 
 /// Of those that both have read. False: some differ that may.
-bool CallCheck::same_numbers(const Specialization& s, const CallFrame& f, const FrameArray<std::int64_t>& expected) const {
+bool CallCheck::same_numbers(const Specialization& s, const CallFrame& f,
+                             const FrameArray<std::int64_t>& expected) const {
   std::vector<bool> read(std::max(f.values.size(), expected.size()));
   for (const auto& stage : s.before)
     for (const runtime::Stage::Read& r : stage->reads) read[r.word] = true;
   bool same = true;
   for (const Number& n : numbers_) {
-    if (!read[n.word] || n.word >= expected.size() || n.is_float || f.values.data()[n.word] == expected.data()[n.word]) continue;
+    if (!read[n.word] || n.word >= expected.size() || n.is_float || f.values.data()[n.word] == expected.data()[n.word])
+      continue;
     if (n.close == Closeness::Bits)
-      fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: a number of data is ", f.values.data()[n.word], ", by the traced program ", expected.data()[n.word]);
+      fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: a number of data is ", f.values.data()[n.word],
+           ", by the traced program ", expected.data()[n.word]);
     same = false;
   }
   return same;
@@ -119,7 +130,7 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
   for (TensorImpl* t : f.tensors) inputs.push_back(copies.of(*t));
   const std::size_t given = inputs.size();
   FrameArray<std::int64_t> values = f.values;
-  std::vector<Tensor> made;                       // by stages
+  std::vector<Tensor> made;  // by stages
   Outputs expected;
   std::optional<Error> error;
   try {
@@ -138,17 +149,24 @@ void CallCheck::run(const Specialization& s, CallFrame& f, Outputs& outputs, voi
   } catch (const Error& e) {
     if (e.code() == ErrorCode::NotTraceable) throw;  // served eagerly: an assumption of data does not hold
     if (error && error->code() == e.code()) throw;
-    fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: the call throws '", e.what(), "', the traced program ", error ? error->what() : "does not");
+    fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: the call throws '", e.what(),
+         "', the traced program ", error ? error->what() : "does not");
   }
-  if (error) fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: only the traced program throws: ", error->what());
+  if (error)
+    fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: only the traced program throws: ", error->what());
   if (!same_numbers(s, f, values)) return;
   const CallCloseness close(program_.graph, s, inputs.size(), true);
   for (std::size_t i = 0; i < outputs.tensors.size(); ++i)
-    compare(s.name, "result " + std::to_string(i), outputs.tensors[i], expected.tensors[i], close.of_result(s.tensor_results[i]));
+    compare(s.name, "result " + std::to_string(i), outputs.tensors[i], expected.tensors[i],
+            close.of_result(s.tensor_results[i]));
   for (std::size_t i = 0; i < outputs.ints.size(); ++i)
-    if (outputs.ints[i] != expected.ints[i]) fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: number ", i, " of the results is ", outputs.ints[i], ", by the traced program ", expected.ints[i]);
+    if (outputs.ints[i] != expected.ints[i])
+      fail(ErrorCode::Internal, s.name.c_str(), {}, "REPRISE_VERIFY: number ", i, " of the results is ",
+           outputs.ints[i], ", by the traced program ", expected.ints[i]);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    compare(s.name, "the argument " + s.program.graph.values[s.program.graph.inputs[i].value.v].name + " after the call", f.tensors[i], inputs[i], close.of_input[i]);
+    compare(s.name,
+            "the argument " + s.program.graph.values[s.program.graph.inputs[i].value.v].name + " after the call",
+            f.tensors[i], inputs[i], close.of_input[i]);
 }
 
 }  // namespace reprise::detail

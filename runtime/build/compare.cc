@@ -18,15 +18,19 @@ namespace reprise::detail {
 
 Closeness closeness_of(DType d) {
   if (!is_floating(d)) return Closeness::Bits;
-  return d == kFloat64 ? Closeness::Float64 : d == kFloat32 ? Closeness::Float32 : item_size(d) > 1 ? Closeness::Half : Closeness::Float8;
+  return d == kFloat64      ? Closeness::Float64
+         : d == kFloat32    ? Closeness::Float32
+         : item_size(d) > 1 ? Closeness::Half
+                            : Closeness::Float8;
 }
 
-// Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision; what
-// depends on such a value is as inexact. Everything else is equal bit for bit.
+// Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision;
+// what depends on such a value is as inexact. Everything else is equal bit for bit.
 std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t inputs, bool interpreted) {
   std::vector<Closeness> all(g.values.size(), Closeness::Bits);
   // What a stage gives may have been rounded, and numbers that were read of it.
-  for (std::size_t i = inputs; i < g.inputs.size(); ++i) all[g.inputs[i].value.v] = std::max(Closeness::Float32, closeness_of(g.meta(g.inputs[i].value).dtype));
+  for (std::size_t i = inputs; i < g.inputs.size(); ++i)
+    all[g.inputs[i].value.v] = std::max(Closeness::Float32, closeness_of(g.meta(g.inputs[i].value).dtype));
   auto of_data = [&](const Scalar& s) { return s.is_symbolic() && g.env && g.env->of_data(s.word().expr()); };
   for (const graph::Node& n : g.nodes) {
     Closeness operands = Closeness::Bits, types = Closeness::Bits;
@@ -38,7 +42,8 @@ std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t in
     });
     const graph::OpClass cls = graph::op(n.op).cls;
     using graph::OpClass;
-    const bool sums = cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention;
+    const bool sums =
+        cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention;
     const bool moves = cls == OpClass::View || cls == OpClass::Join || cls == OpClass::Gather;
     for (graph::ValueId r : n.results) {
       const Closeness own = std::max(types, closeness_of(g.meta(r).dtype));
@@ -74,15 +79,19 @@ struct Rows {
     for_each_offset(t, [&](std::int64_t at) { in_rows &= at == next++; });
     if (in_rows) return;
     gathered.reserve(static_cast<std::size_t>(next * size));
-    for_each_offset(t, [&](std::int64_t at) { gathered.insert(gathered.end(), t.data() + at * size, t.data() + (at + 1) * size); });
+    for_each_offset(
+        t, [&](std::int64_t at) { gathered.insert(gathered.end(), t.data() + at * size, t.data() + (at + 1) * size); });
     data = gathered.data();
   }
 };
 
 template <class T>
-std::optional<std::string> first_difference(const TensorImpl& shape, const char* want, const char* got, Closeness level, Runs runs) {
+std::optional<std::string> first_difference(const TensorImpl& shape, const char* want, const char* got, Closeness level,
+                                            Runs runs) {
   using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-  auto at = [](const char* rows, std::int64_t i) { return convert_element<Wide>(load_element<T>(rows + i * static_cast<std::int64_t>(sizeof(T)))); };
+  auto at = [](const char* rows, std::int64_t i) {
+    return convert_element<Wide>(load_element<T>(rows + i * static_cast<std::int64_t>(sizeof(T))));
+  };
   const std::int64_t n = shape.numel();
   double allowed = 0;
   if constexpr (!std::is_integral_v<T>) {
@@ -97,13 +106,16 @@ std::optional<std::string> first_difference(const TensorImpl& shape, const char*
     if (w == g || (w != w && g != g)) continue;
     if (!std::is_integral_v<T> && std::abs(static_cast<double>(w) - static_cast<double>(g)) <= allowed) continue;
     // Codes of numbers of half precision, whose digits end within a step of int8.
-    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && level >= Closeness::Half && std::abs(static_cast<double>(w) - static_cast<double>(g)) == 1) continue;
+    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && level >= Closeness::Half &&
+        std::abs(static_cast<double>(w) - static_cast<double>(g)) == 1)
+      continue;
     if (!different++) first = i;
   }
   if (!different || (std::is_integral_v<T> && level != Closeness::Bits && different <= n / 16)) return {};
   std::ostringstream s;
   s.precision(9);
-  s << "element " << place(shape, first) << " is " << at(got, first) << " " << runs.got << " and " << at(want, first) << " " << runs.want;
+  s << "element " << place(shape, first) << " is " << at(got, first) << " " << runs.got << " and " << at(want, first)
+    << " " << runs.want;
   if (different > 1) s << " (and " << different - 1 << " more)";
   return s.str();
 }
@@ -135,22 +147,28 @@ CallCloseness::CallCloseness(const graph::Graph& g, const Specialization& s, std
   of_one_tensor();
   for (std::size_t i = 0; i < g.outputs.size(); ++i) {
     const graph::OutputSpec& o = g.outputs[i];
-    of_output[i] = o.kind == Kind::AliasOfInput ? of_input[o.source] : values[o.kind == Kind::AliasOfOutput ? g.outputs[o.source].value.v : o.value.v];
+    of_output[i] = o.kind == Kind::AliasOfInput
+                       ? of_input[o.source]
+                       : values[o.kind == Kind::AliasOfOutput ? g.outputs[o.source].value.v : o.value.v];
   }
   for (const graph::MetadataMutation& m : g.metadata_mutations)  // set_ to, or grown into, what was computed
-    if (m.from_output >= 0) of_input[m.input] = std::max(of_input[m.input], of_output[static_cast<std::size_t>(m.from_output)]);
+    if (m.from_output >= 0)
+      of_input[m.input] = std::max(of_input[m.input], of_output[static_cast<std::size_t>(m.from_output)]);
   of_one_tensor();
 }
 
 Closeness CallCloseness::of_result(std::int32_t leaf) const {
   if (leaf == -1) return Closeness::Bits;
-  return leaf >= 0 ? of_output[static_cast<std::size_t>(leaf)] : of_input[static_cast<std::size_t>(-2 - leaf)];  // input_itself
+  // input_itself
+  return leaf >= 0 ? of_output[static_cast<std::size_t>(leaf)] : of_input[static_cast<std::size_t>(-2 - leaf)];
 }
 
-std::optional<std::string> shape_difference(const std::int64_t* want, const std::int64_t* want_strides, int want_rank, const std::int64_t* got,
-                                            const std::int64_t* got_strides, int got_rank, Runs runs) {
+std::optional<std::string> shape_difference(const std::int64_t* want, const std::int64_t* want_strides, int want_rank,
+                                            const std::int64_t* got, const std::int64_t* got_strides, int got_rank,
+                                            Runs runs) {
   auto differ = [&](const char* what, const std::int64_t* g, const std::int64_t* w) {
-    return std::string("its ") + what + " are " + text(g, got_rank) + " " + runs.got + " and " + text(w, want_rank) + " " + runs.want;
+    return std::string("its ") + what + " are " + text(g, got_rank) + " " + runs.got + " and " + text(w, want_rank) +
+           " " + runs.want;
   };
   if (want_rank != got_rank || !std::equal(want, want + want_rank, got)) return differ("sizes", got, want);
   if (std::find(want, want + want_rank, 0) != want + want_rank) return {};
@@ -170,7 +188,10 @@ std::optional<std::string> element_difference(const Tensor& want, const Tensor& 
   const Rows want_rows(shape), got_rows(*g.impl());
   if (std::memcmp(want_rows.data, got_rows.data, static_cast<std::size_t>(bytes)) == 0) return {};
   std::optional<std::string> difference;
-  dispatch(shape.dtype, [&](auto* p) { difference = first_difference<std::remove_pointer_t<decltype(p)>>(shape, want_rows.data, got_rows.data, level, runs); });
+  dispatch(shape.dtype, [&](auto* p) {
+    difference =
+        first_difference<std::remove_pointer_t<decltype(p)>>(shape, want_rows.data, got_rows.data, level, runs);
+  });
   return difference;
 }
 

@@ -1,17 +1,23 @@
 // Note [Numbers that nobody reads]
-// A number of data is read back because somebody must know it before launches are made: it is the size of a result, of memory, the bound of a slice. Where that
-// is not so, the launches need not wait for it, and here the graph is rewritten so that it does not name the number any more:
+// A number of data is read back because somebody must know it before launches are made: it is the size of a result, of
+// memory, the bound of a slice. Where that is not so, the launches need not wait for it, and here the graph is
+// rewritten so that it does not name the number any more:
 //
-// - A number in a pointwise operator (`x / x.max().item()`) is the tensor that it would have been read from, cast as the operator casts numbers.
-// - A tensor that a mask selects (`x.index({mask})`) is left *in place*: instead of n rows it has one for each element of the mask, of which those count
-//   where the mask is set. Operators row by row take it as it is; a reduction over the rows takes where(mask, x, identity); the running sum, too;
-//   what is put back by the same mask is where(mask, values, self). What stands in the other rows nobody sees.
+// - A number in a pointwise operator (`x / x.max().item()`) is the tensor that it would have been read from, cast as
+// the operator casts numbers.
+// - A tensor that a mask selects (`x.index({mask})`) is left *in place*: instead of n rows it has one for each element
+// of the mask, of which those count
+//   where the mask is set. Operators row by row take it as it is; a reduction over the rows takes where(mask, x,
+//   identity); the running sum, too; what is put back by the same mask is where(mask, values, self). What stands in the
+//   other rows nobody sees.
 //
-// So the count of a mask is read only where its bound, the number of the mask's elements, does not serve: for results of that size, products, orderings, what is declared or assumed of
-// it (an assumption is asked of the number). On the host, where a number costs next to nothing to read, rows are left in place only where what is computed of
-// the rows that are not selected is no more than finding the mask was.
+// So the count of a mask is read only where its bound, the number of the mask's elements, does not serve: for results
+// of that size, products, orderings, what is declared or assumed of it (an assumption is asked of the number). On the
+// host, where a number costs next to nothing to read, rows are left in place only where what is computed of the rows
+// that are not selected is no more than finding the mask was.
 //
-// Whether a node can be rewritten is decided by the graph as it was; a number that one node needs is read for all. Then everything is rewritten in one go.
+// Whether a node can be rewritten is decided by the graph as it was; a number that one node needs is read for all. Then
+// everything is rewritten in one go.
 #include "runtime/build/data_size_elimination.h"
 
 #include <algorithm>
@@ -52,12 +58,20 @@ constexpr std::int64_t kMostInVain = 16;
 /// What an operator does with rows that are left in place. Pointwise operators take them as they are.
 struct InPlace {
   enum class Does {
-    Folds, Runs,         ///< reduces, sums up: what does not count is `neutral`
-    Takes, TakesAlong,   ///< by indices: rows that a mask selects are left where they are
-    Puts,                ///< by indices: where the mask holds
-    Selects, Slices, Keeps, Squeezes, Expands, Reshapes,  ///< views
-    Fills, Joins,
-    ByNumber,            ///< pointwise, but of a number it is computed in another way
+    Folds,
+    Runs,  ///< reduces, sums up: what does not count is `neutral`
+    Takes,
+    TakesAlong,  ///< by indices: rows that a mask selects are left where they are
+    Puts,        ///< by indices: where the mask holds
+    Selects,
+    Slices,
+    Keeps,
+    Squeezes,
+    Expands,
+    Reshapes,  ///< views
+    Fills,
+    Joins,
+    ByNumber,  ///< pointwise, but of a number it is computed in another way
   } does;
   enum class Neutral { Zero, One, Least, Most } neutral = Neutral::Zero;
 };
@@ -100,8 +114,11 @@ std::optional<Scalar> neutral_of(const Node& n, DType t) {
     return t == kBool ? Scalar(one) : is_floating(t) ? Scalar(one ? 1.0 : 0.0) : Scalar(one ? 1 : 0);
   }
   const bool most = neutral == Neutral::Most;
-  if (is_floating(t)) return Scalar(most ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
-  auto extreme = [&]<class T>(T) { return Scalar(static_cast<std::int64_t>(most ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min())); };
+  if (is_floating(t))
+    return Scalar(most ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  auto extreme = [&]<class T>(T) {
+    return Scalar(static_cast<std::int64_t>(most ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min()));
+  };
   switch (t) {
     case DType::Bool: return Scalar(most);
     case DType::UInt8: return extreme(std::uint8_t{});
@@ -128,11 +145,13 @@ int dim_of(const NodeArg& a, int rank) {
 class Unread {
  public:
   Unread(const Graph& g, const std::vector<DataNumber>& data)
-      : g_(g), env_(*g.env), data_(data), why_(data.size()), needed_(data.size()), places_(data.size()), from_(data.size()), counted_at_(data.size(), SIZE_MAX), touched_(g.nodes.size()) {
+      : g_(g), env_(*g.env), data_(data), why_(data.size()), needed_(data.size()), places_(data.size()),
+        from_(data.size()), counted_at_(data.size(), SIZE_MAX), touched_(g.nodes.size()) {
     for (std::size_t k = 0; k < data.size(); ++k) of_symbol_.emplace(data[k].symbol.expr()->symbol(), k);
     for (std::size_t i = 0; i < g.nodes.size(); ++i) {
       const Node& n = g.nodes[i];
-      if (n.op == operators::read_back_op()) find_place(static_cast<std::size_t>(std::get<Int>(n.args[1]).hint()), std::get<ValueId>(n.args[0]));
+      if (n.op == operators::read_back_op())
+        find_place(static_cast<std::size_t>(std::get<Int>(n.args[1]).hint()), std::get<ValueId>(n.args[0]));
     }
     for (std::size_t k = 0; k < data.size(); ++k)
       if (!from_[k]) needed_[k] = true;  // no node computes it any more
@@ -150,13 +169,17 @@ class Unread {
       if (o.value) layout(g_.meta(o.value).layout);
       layout(o.layout);
       for (const graph::ViewStep& step : o.recipe)
-        for (const NodeArg& a : step.args) mentioned(a, [&](std::size_t k) { need_number(k, "a result has it as a size", {}); });
+        for (const NodeArg& a : step.args)
+          mentioned(a, [&](std::size_t k) { need_number(k, "a result has it as a size", {}); });
     }
     for (const graph::MetadataMutation& m : g_.metadata_mutations)
       for (const Ints* list : {&m.layout.sizes, &m.layout.strides})
         for (Int i : *list) need(i, "an argument has it as a size", {});
     for (const guards::ShapeEnv::Assumption& a : env_.assumed())
-      if (!a.always) each(a.condition, [&](std::size_t k) { need_number(k, "it is taken for granted that " + to_string(a.condition), data_[k].loc); });
+      if (!a.always)
+        each(a.condition, [&](std::size_t k) {
+          need_number(k, "it is taken for granted that " + to_string(a.condition), data_[k].loc);
+        });
     for (bool again = true; again;) {
       again = false;
       for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
@@ -203,7 +226,9 @@ class Unread {
     from_[k] = c;
     const Node* n = maker(c);
     counted_at_[k] = n ? static_cast<std::size_t>(g_.values[c.v].node) : 0;
-    if (data_[k].is_float || !n || !does(*n, Does::Folds) || kInPlace.find(n->op)->neutral != Neutral::Zero || g_.meta(c).dtype != kInt64) return;
+    if (data_[k].is_float || !n || !does(*n, Does::Folds) || kInPlace.find(n->op)->neutral != Neutral::Zero ||
+        g_.meta(c).dtype != kInt64)
+      return;
     const ValueId v = std::get<ValueId>(n->args[0]);
     const TensorMeta& m = g_.meta(v);
     const std::vector<bool> over = reduced(n->args[1], m.dim());
@@ -213,7 +238,8 @@ class Unread {
   }
 
   // ---- which numbers are mentioned
-  template <class F> void each(const Expr* e, const F& f) const {
+  template <class F>
+  void each(const Expr* e, const F& f) const {
     if (!env_.of_data(e)) return;
     if (e->kind() == ExprKind::Symbol) {
       if (const auto k = of_symbol_.find(e->symbol()); k != of_symbol_.end() && !needed_[k->second]) f(k->second);
@@ -221,10 +247,12 @@ class Unread {
     }
     for (const Expr* a : e->args()) each(a, f);
   }
-  template <class F> void each(Int i, const F& f) const {
+  template <class F>
+  void each(Int i, const F& f) const {
     if (i.is_symbolic()) each(i.expr(), f);
   }
-  template <class F> void mentioned(const NodeArg& a, const F& f) const {
+  template <class F>
+  void mentioned(const NodeArg& a, const F& f) const {
     if (auto* i = std::get_if<Int>(&a)) each(*i, f);
     if (auto* s = std::get_if<Scalar>(&a)) each(s->word(), f);
     if (auto* l = std::get_if<Ints>(&a))
@@ -236,12 +264,14 @@ class Unread {
       for (const Node& n : (*r)->nodes)
         for (const NodeArg& b : n.args) mentioned(b, f);
   }
-  template <class F> void mentioned(const Layout& l, const F& f) const {
+  template <class F>
+  void mentioned(const Layout& l, const F& f) const {
     for (Int i : l.sizes) each(i, f);
     for (Int i : l.strides) each(i, f);
     each(l.offset, f);
   }
-  template <class F> void mentioned(const Node& n, const F& f) const {
+  template <class F>
+  void mentioned(const Node& n, const F& f) const {
     for (const NodeArg& a : n.args) mentioned(a, f);
     for_each_value(n, [&](ValueId v) { mentioned(g_.meta(v).layout, f); });
     for (ValueId r : n.results) mentioned(g_.meta(r).layout, f);
@@ -319,13 +349,16 @@ class Unread {
   }
   std::optional<Column> column(ValueId v) const {
     const Node* n = maker(v);
-    if (!n || !does(*n, Does::Selects) || dim_of(n->args[1], 2) != 1 || std::get<Int>(n->args[2]).is_symbolic()) return std::nullopt;
+    if (!n || !does(*n, Does::Selects) || dim_of(n->args[1], 2) != 1 || std::get<Int>(n->args[2]).is_symbolic())
+      return std::nullopt;
     const Node* places = places_of(std::get<ValueId>(n->args[0]));
     if (!places) return std::nullopt;
     const ValueId mask = std::get<ValueId>(places->args[0]);
-    return Column{*number(std::get<Int>(places->args[1])), g_.meta(mask).dim(), static_cast<int>(std::get<Int>(n->args[2]).hint()), mask};
+    return Column{*number(std::get<Int>(places->args[1])), g_.meta(mask).dim(),
+                  static_cast<int>(std::get<Int>(n->args[2]).hint()), mask};
   }
-  /// Indices that are the places of one mask, at dimensions side by side of `self`: where they begin. `first`: its first column.
+  /// Indices that are the places of one mask, at dimensions side by side of `self`: where they begin. `first`: its
+  /// first column.
   std::optional<std::size_t> by_mask(ValueId self, const std::vector<ValueId>& indices, Column& first) const {
     std::size_t at = 0;
     while (at < indices.size() && !indices[at]) ++at;
@@ -341,7 +374,9 @@ class Unread {
         continue;
       }
       const std::optional<Column> next = indices[d] ? column(indices[d]) : std::nullopt;
-      if (!next || next->number != c->number || next->mask != c->mask || next->which != static_cast<int>(which) || !identical(have[d], mask[which])) return std::nullopt;
+      if (!next || next->number != c->number || next->mask != c->mask || next->which != static_cast<int>(which) ||
+          !identical(have[d], mask[which]))
+        return std::nullopt;
     }
     return at;
   }
@@ -349,8 +384,22 @@ class Unread {
   bool is_computed(const Expr* e) const {
     if (!env_.of_data(e) || e->kind() == ExprKind::Symbol) return true;
     switch (e->kind()) {
-      case ExprKind::Add: case ExprKind::Mul: case ExprKind::Min: case ExprKind::Max: case ExprKind::Wrap: case ExprKind::Real: case ExprKind::FAdd: case ExprKind::FSub:
-      case ExprKind::FMul: case ExprKind::FDiv: case ExprKind::FMin: case ExprKind::FMax: case ExprKind::FSqrt: case ExprKind::FAbs: case ExprKind::FFloor: case ExprKind::FCeil: break;
+      case ExprKind::Add:
+      case ExprKind::Mul:
+      case ExprKind::Min:
+      case ExprKind::Max:
+      case ExprKind::Wrap:
+      case ExprKind::Real:
+      case ExprKind::FAdd:
+      case ExprKind::FSub:
+      case ExprKind::FMul:
+      case ExprKind::FDiv:
+      case ExprKind::FMin:
+      case ExprKind::FMax:
+      case ExprKind::FSqrt:
+      case ExprKind::FAbs:
+      case ExprKind::FFloor:
+      case ExprKind::FCeil: break;
       default: return false;
     }
     return std::all_of(e->args().begin(), e->args().end(), [&](const Expr* a) { return is_computed(a); });
@@ -367,11 +416,14 @@ class Unread {
     if (n.op == operators::nonzero_static_op()) {
       const std::optional<std::size_t> k = number(std::get<Int>(n.args[1]));
       const ValueId mask = std::get<ValueId>(n.args[0]);
-      return k && places_[*k] && base_of(mask) == places_[*k]->base && in_place(mask) && !mentions(n.args[2]) ? nullptr : kSize;
+      return k && places_[*k] && base_of(mask) == places_[*k]->base && in_place(mask) && !mentions(n.args[2]) ? nullptr
+                                                                                                              : kSize;
     }
     const InPlace* fact = kInPlace.find(n.op);
     if (does(n, Does::Selects))
-      if (const Node* places = places_of(std::get<ValueId>(n.args[0])); places && g_.meta(std::get<ValueId>(places->args[0])).dim() != 1) return column(n.results[0]) ? nullptr : kSize;
+      if (const Node* places = places_of(std::get<ValueId>(n.args[0]));
+          places && g_.meta(std::get<ValueId>(places->args[0])).dim() != 1)
+        return column(n.results[0]) ? nullptr : kSize;
     // Places of more dimensions stand for nothing but what is put there.
     if (does(n, Does::Takes) || does(n, Does::TakesAlong) || does(n, Does::Puts)) return why_not_indexed(n);
     for_each_value(n, [&](ValueId v) {
@@ -382,20 +434,35 @@ class Unread {
     });
     for (ValueId r : n.results) rows = rows && in_place(r);
     if (!rows || graph::effects_of(n).any()) return kSize;
-    const int rank = n.args.empty() || !std::holds_alternative<ValueId>(n.args[0]) ? 0 : g_.meta(std::get<ValueId>(n.args[0])).dim();
+    const int rank =
+        n.args.empty() || !std::holds_alternative<ValueId>(n.args[0]) ? 0 : g_.meta(std::get<ValueId>(n.args[0])).dim();
     auto size = [&](int d) { return g_.meta(std::get<ValueId>(n.args[0])).layout.sizes[static_cast<std::size_t>(d)]; };
-    auto others = [&](std::size_t first) { return std::any_of(n.args.begin() + static_cast<std::ptrdiff_t>(first), n.args.end(), [&](const NodeArg& a) { return mentions(a); }); };
+    auto others = [&](std::size_t first) {
+      return std::any_of(n.args.begin() + static_cast<std::ptrdiff_t>(first), n.args.end(),
+                         [&](const NodeArg& a) { return mentions(a); });
+    };
     if (graph::op(n.op).cls == OpClass::Pointwise) return why_not_pointwise(n);
     if (!fact) return kSize;
     switch (fact->does) {
-      case Does::Folds: case Does::Runs: return neutral_of(n, g_.meta(std::get<ValueId>(n.args[0])).dtype) && !others(1) ? nullptr : kSize;
-      case Does::Fills: return !mentions(n.args[1]) || is_computed(std::get<Scalar>(n.args[1]), g_.meta(n.results[0]).device) ? nullptr : kTakes;
-      case Does::Joins: return mentions(g_.meta(n.results[0]).layout.sizes[static_cast<std::size_t>(dim_of(n.args[1], g_.meta(n.results[0]).dim()))]) ? kSize : nullptr;
+      case Does::Folds:
+      case Does::Runs:
+        return neutral_of(n, g_.meta(std::get<ValueId>(n.args[0])).dtype) && !others(1) ? nullptr : kSize;
+      case Does::Fills:
+        return !mentions(n.args[1]) || is_computed(std::get<Scalar>(n.args[1]), g_.meta(n.results[0]).device) ? nullptr
+                                                                                                              : kTakes;
+      case Does::Joins:
+        return mentions(g_.meta(n.results[0])
+                            .layout.sizes[static_cast<std::size_t>(dim_of(n.args[1], g_.meta(n.results[0]).dim()))])
+                   ? kSize
+                   : nullptr;
       case Does::Keeps: return nullptr;
-      case Does::Selects: case Does::Slices: return others(1) || mentions(size(dim_of(n.args[1], rank))) ? kSize : nullptr;
+      case Does::Selects:
+      case Does::Slices: return others(1) || mentions(size(dim_of(n.args[1], rank))) ? kSize : nullptr;
       case Does::Squeezes: {
         const Ints* dims = std::get_if<Ints>(&n.args[1]);
-        return dims && std::none_of(dims->begin(), dims->end(), [&](Int d) { return mentions(size(dim_of(d, rank))); }) ? nullptr : kSize;
+        return dims && std::none_of(dims->begin(), dims->end(), [&](Int d) { return mentions(size(dim_of(d, rank))); })
+                   ? nullptr
+                   : kSize;
       }
       case Does::Expands: {
         const Ints& to = std::get<Ints>(n.args[1]);
@@ -407,10 +474,13 @@ class Unread {
   }
   /// A view of which the rows stay what they are: their elements have other sizes.
   bool keeps_rows(const Node& n) const {
-    const Ints &was = g_.meta(std::get<ValueId>(n.args[0])).layout.sizes, &is = g_.meta(n.results[0]).layout.sizes, &asked = std::get<Ints>(n.args[1]);
+    const Ints &was = g_.meta(std::get<ValueId>(n.args[0])).layout.sizes, &is = g_.meta(n.results[0]).layout.sizes,
+               &asked = std::get<Ints>(n.args[1]);
     std::size_t at = 0;
     while (at < was.size() && at < is.size() && identical(was[at], is[at]) && !mentions(was[at])) ++at;
-    if (at >= was.size() || at >= is.size() || !number(was[at]) || !identical(was[at], is[at]) || is.size() != asked.size() || !identical(asked[at], is[at])) return false;
+    if (at >= was.size() || at >= is.size() || !number(was[at]) || !identical(was[at], is[at]) ||
+        is.size() != asked.size() || !identical(asked[at], is[at]))
+      return false;
     for (std::size_t d = at + 1; d < was.size(); ++d)
       if (mentions(was[d])) return false;
     for (std::size_t d = 0; d < is.size(); ++d)
@@ -425,7 +495,9 @@ class Unread {
       const Scalar* s = std::get_if<Scalar>(&n.args[i]);
       const ArgType t = schema.args[i].type;
       // What a power is computed by depends on whether it is a number.
-      if (!s || (t != ArgType::TensorOrScalar && t != ArgType::OptionalTensorOrScalar) || does(n, Does::ByNumber) || !is_computed(*s, g_.meta(n.results[0]).device)) return kTakes;
+      if (!s || (t != ArgType::TensorOrScalar && t != ArgType::OptionalTensorOrScalar) || does(n, Does::ByNumber) ||
+          !is_computed(*s, g_.meta(n.results[0]).device))
+        return kTakes;
     }
     return nullptr;
   }
@@ -437,14 +509,16 @@ class Unread {
     if (does(n, Does::TakesAlong)) {
       const std::optional<Column> c = column(std::get<ValueId>(n.args[2]));
       at = static_cast<std::size_t>(dim_of(n.args[1], g_.meta(self).dim()));
-      if (!c || c->rank != 1 || !identical(g_.meta(self).layout.sizes[*at], g_.meta(c->mask).layout.sizes[0])) return kSize;
+      if (!c || c->rank != 1 || !identical(g_.meta(self).layout.sizes[*at], g_.meta(c->mask).layout.sizes[0]))
+        return kSize;
       by = *c;
     } else {
       at = by_mask(self, std::get<std::vector<ValueId>>(n.args[1]), by);
       if (!at) return kSize;
     }
     if (!in_place(self) || !in_place(n.results[0])) return kSize;
-    if (on_host(self) && !is_narrow(self, *at, static_cast<std::size_t>(by.rank))) return " takes rows that are too long to be computed in vain";
+    if (on_host(self) && !is_narrow(self, *at, static_cast<std::size_t>(by.rank)))
+      return " takes rows that are too long to be computed in vain";
     if (!does(n, Does::Puts)) return by.rank != 1 ? kSize : nullptr;
     const ValueId values = std::get<ValueId>(n.args[2]);
     const Ints& sizes = g_.meta(values).layout.sizes;
@@ -452,7 +526,9 @@ class Unread {
     if (!in_place(values) || sizes.size() > rank) return kSize;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
       const bool is_row = d + (rank - sizes.size()) == *at;
-      if (is_row ? number(sizes[d]) != by.number && !graph::is_plain(sizes[d], 1) : number(sizes[d]).has_value() && by.rank != 1) return kSize;
+      if (is_row ? number(sizes[d]) != by.number && !graph::is_plain(sizes[d], 1)
+                 : number(sizes[d]).has_value() && by.rank != 1)
+        return kSize;
     }
     return nullptr;
   }
@@ -471,11 +547,14 @@ class Unread {
     ValueId v = rw.now(p.counted);
     const Ints &was = g_.meta(p.counted).layout.sizes, is = rw.meta(v).layout.sizes;
     for (std::size_t d = 0; d < was.size(); ++d)
-      if (const std::optional<std::size_t> outer = number(was[d])) v = rw.emit(OpId::logical_and, {v, along(rw, *outer, d, was.size())});
+      if (const std::optional<std::size_t> outer = number(was[d]))
+        v = rw.emit(OpId::logical_and, {v, along(rw, *outer, d, was.size())});
     if (was.size() != 1) v = rw.emit(OpId::view, {contiguous(rw, v), Ints{numel(is)}});
     return sets_[k] = v;
   }
-  static ValueId contiguous(passes::Rewriter& rw, ValueId v) { return known_contiguous(rw.meta(v).layout) ? v : rw.emit(OpId::clone, {v}); }
+  static ValueId contiguous(passes::Rewriter& rw, ValueId v) {
+    return known_contiguous(rw.meta(v).layout) ? v : rw.emit(OpId::clone, {v});
+  }
   /// The rows that count as dimension d of so many.
   ValueId along(passes::Rewriter& rw, std::size_t k, std::size_t d, std::size_t rank) {
     ValueId v = set(rw, k);
@@ -487,17 +566,21 @@ class Unread {
   /// v with an identity in the rows that do not count, of the dimensions that `over` names. `was`: their sizes before.
   ValueId masked(passes::Rewriter& rw, ValueId v, const Ints& was, const std::vector<bool>& over, const Node& n) {
     for (std::size_t d = 0; d < was.size(); ++d)
-      if (const std::optional<std::size_t> k = number(was[d]); k && over[d]) v = rw.emit(OpId::where, {along(rw, *k, d, was.size()), v, *neutral_of(n, rw.meta(v).dtype)});
+      if (const std::optional<std::size_t> k = number(was[d]); k && over[d])
+        v = rw.emit(OpId::where, {along(rw, *k, d, was.size()), v, *neutral_of(n, rw.meta(v).dtype)});
     return v;
   }
   /// The number as a tensor of no dimensions: int64, or float64 of one that is an expression of doubles.
   ValueId tensor_of(passes::Rewriter& rw, const Expr* e, bool is_float, Device where) {
-    if (!env_.of_data(e)) return rw.emit(OpId::full, {Ints{}, is_float ? Scalar(0.0).with_word(Int(e)) : Scalar(Int(e)), is_float ? kFloat64 : kInt64, where.str()});
+    if (!env_.of_data(e))
+      return rw.emit(OpId::full, {Ints{}, is_float ? Scalar(0.0).with_word(Int(e)) : Scalar(Int(e)),
+                                  is_float ? kFloat64 : kInt64, where.str()});
     auto known = [&](std::size_t k) { return rw.now(from_[k]); };
     if (e->kind() == ExprKind::Symbol) {
       const std::size_t k = of_symbol_.at(e->symbol());
       if (!needed_[k]) return known(k);
-      return rw.emit(OpId::full, {Ints{}, is_float ? Scalar(0.0).with_word(Int(e)) : Scalar(Int(e)), is_float ? kFloat64 : kInt64, where.str()});
+      return rw.emit(OpId::full, {Ints{}, is_float ? Scalar(0.0).with_word(Int(e)) : Scalar(Int(e)),
+                                  is_float ? kFloat64 : kInt64, where.str()});
     }
     if (e->kind() == ExprKind::Wrap) return tensor_of(rw, e->args()[0], false, where);
     if (e->kind() == ExprKind::Real) return rw.emit(OpId::to, {tensor_of(rw, e->args()[0], false, where), kFloat64});
@@ -514,8 +597,10 @@ class Unread {
     };
     auto chosen = [&](OpId compare) { return rw.emit(OpId::where, {rw.emit(compare, {of[0], of[1]}), of[0], of[1]}); };
     switch (e->kind()) {
-      case ExprKind::Add: case ExprKind::FAdd: return fold(OpId::add, true);
-      case ExprKind::Mul: case ExprKind::FMul: return fold(OpId::mul);
+      case ExprKind::Add:
+      case ExprKind::FAdd: return fold(OpId::add, true);
+      case ExprKind::Mul:
+      case ExprKind::FMul: return fold(OpId::mul);
       case ExprKind::Min: return fold(OpId::minimum);
       case ExprKind::Max: return fold(OpId::maximum);
       case ExprKind::FSub: return fold(OpId::sub, true);
@@ -539,7 +624,8 @@ class Unread {
     if (n.op == operators::nonzero_static_op()) {
       const std::size_t k = *number(std::get<Int>(n.args[1]));
       if (g_.meta(std::get<ValueId>(n.args[0])).dim() != 1) return {{ValueId{}}};
-      const ValueId all = rw.emit(OpId::arange, {Scalar(0), Scalar(rw.meta(set(rw, k)).layout.sizes[0]), Scalar(1), kInt64, s.result.device.str()});
+      const ValueId all = rw.emit(OpId::arange, {Scalar(0), Scalar(rw.meta(set(rw, k)).layout.sizes[0]), Scalar(1),
+                                                 kInt64, s.result.device.str()});
       return {{rw.emit(OpId::unsqueeze, {all, Int(1)})}};
     }
     if (does(n, Does::Selects) && !std::get<ValueId>(s.args[0])) return {{ValueId{}}};
@@ -552,8 +638,10 @@ class Unread {
     if (folds || does(n, Does::Runs)) {
       const ValueId was = std::get<ValueId>(n.args[0]);
       const Ints& sizes = g_.meta(was).layout.sizes;
-      std::vector<bool> over = folds ? reduced(n.args[1], static_cast<int>(sizes.size())) : std::vector<bool>(sizes.size());
-      if (!folds && !over.empty()) over[static_cast<std::size_t>(dim_of(n.args[1], static_cast<int>(sizes.size())))] = true;
+      std::vector<bool> over =
+          folds ? reduced(n.args[1], static_cast<int>(sizes.size())) : std::vector<bool>(sizes.size());
+      if (!folds && !over.empty())
+        over[static_cast<std::size_t>(dim_of(n.args[1], static_cast<int>(sizes.size())))] = true;
       s.args[0] = masked(rw, std::get<ValueId>(s.args[0]), sizes, over, n);
     }
     if (does(n, Does::Fills) && mentions(n.args[1])) {
@@ -563,11 +651,14 @@ class Unread {
     if (graph::op(n.op).cls == OpClass::Pointwise) {
       const graph::NodeRuleArgs args(g_, n.args);
       for (std::size_t i = 0; i < n.args.size(); ++i)
-        if (const Scalar* number = std::get_if<Scalar>(&n.args[i]); number && mentions(n.args[i])) s.args[i] = tensor_of(rw, *number, kernels::computation_dtype(n.op, args.args(), s.result.dtype), s.result.device);
+        if (const Scalar* number = std::get_if<Scalar>(&n.args[i]); number && mentions(n.args[i]))
+          s.args[i] =
+              tensor_of(rw, *number, kernels::computation_dtype(n.op, args.args(), s.result.dtype), s.result.device);
     }
     if (does(n, Does::Reshapes)) s.args[0] = contiguous(rw, std::get<ValueId>(s.args[0]));
     const ValueId made = rw.emit(n.op, s.args);
-    REPRISE_CHECK(rw.meta(made).dtype == s.result.dtype, "an operator of a number that is a tensor gives another dtype");
+    REPRISE_CHECK(rw.meta(made).dtype == s.result.dtype,
+                  "an operator of a number that is a tensor gives another dtype");
     return {{made}};
   }
 
@@ -603,11 +694,11 @@ class Unread {
   guards::ShapeEnv& env_;
   const std::vector<DataNumber>& data_;
   std::vector<ReadFor> why_;
-  std::vector<bool> needed_;                        // by number
+  std::vector<bool> needed_;  // by number
   std::vector<std::optional<Place>> places_;
-  std::vector<ValueId> from_, sets_;                // what it would be read from; of the new graph
-  std::vector<std::size_t> counted_at_;             // the node that makes that
-  std::vector<bool> touched_;                       // by node: it mentions a number that is not read
+  std::vector<ValueId> from_, sets_;     // what it would be read from; of the new graph
+  std::vector<std::size_t> counted_at_;  // the node that makes that
+  std::vector<bool> touched_;            // by node: it mentions a number that is not read
   std::unordered_map<std::uint32_t, std::size_t> of_symbol_;
 };
 

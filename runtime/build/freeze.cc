@@ -34,7 +34,9 @@ namespace reprise {
 void detail::freeze(const Tensor& t) {
   if (TensorImpl* impl = t.impl(); impl && impl->storage) freeze_storage(*impl->storage);
 }
-bool is_frozen(const Tensor& t) { return t.impl() && t.impl()->storage && t.impl()->storage->frozen.load(std::memory_order_relaxed) != 0; }
+bool is_frozen(const Tensor& t) {
+  return t.impl() && t.impl()->storage && t.impl()->storage->frozen.load(std::memory_order_relaxed) != 0;
+}
 void changed(const Tensor& t, SourceLoc loc) { count_write(checked_storage(t, "changed", loc)); }
 
 }  // namespace reprise
@@ -45,19 +47,24 @@ namespace {
 
 /// What a value was made of: a place in a storage, with what was there.
 struct Source {
-  std::uint64_t storage = 0, version = 0;      // storage: Storage::frozen
+  std::uint64_t storage = 0, version = 0;  // storage: Storage::frozen
   std::int64_t offset = 0;
   friend bool operator==(const Source&, const Source&) = default;
 };
-Source source_of(const TensorImpl& t) { return {t.storage->frozen.load(std::memory_order_relaxed), t.storage->version.load(std::memory_order_relaxed), t.offset}; }
+Source source_of(const TensorImpl& t) {
+  return {t.storage->frozen.load(std::memory_order_relaxed), t.storage->version.load(std::memory_order_relaxed),
+          t.offset};
+}
 
 /// 0: it is not frozen, or undefined.
-std::uint64_t frozen_number(const TensorImpl* t) { return t && t->storage ? t->storage->frozen.load(std::memory_order_relaxed) : 0; }
+std::uint64_t frozen_number(const TensorImpl* t) {
+  return t && t->storage ? t->storage->frozen.load(std::memory_order_relaxed) : 0;
+}
 
 /// What a part gives.
 struct Values {
-  std::vector<Tensor> all;                     // empty once an input's storage has died
-  std::atomic<std::int64_t> bytes{0};          // of them
+  std::vector<Tensor> all;             // empty once an input's storage has died
+  std::atomic<std::int64_t> bytes{0};  // of them
 };
 
 /// The process's values.
@@ -65,12 +72,13 @@ class Table {
   struct Entry {
     std::set<std::uint64_t> storages;
     std::mutex mu;
-    std::vector<Source> sources;               // guarded by mu, as are the values until the storage dies
+    std::vector<Source> sources;  // guarded by mu, as are the values until the storage dies
     std::shared_ptr<Values> values;
   };
 
  public:
-  /// The values under this key, whose inputs are `sources`; of another version, or not there, they are made: by one thread, while others wait for it.
+  /// The values under this key, whose inputs are `sources`; of another version, or not there, they are made: by one
+  /// thread, while others wait for it.
   template <class F>
   std::shared_ptr<const Values> get(const std::string& key, const std::vector<Source>& sources, F&& make) {
     std::shared_ptr<Entry> entry;
@@ -118,12 +126,13 @@ class Table {
       if (keys == of_storage_.end()) return;
       try {
         gone.reserve(keys->second.size());
-      } catch (const std::bad_alloc&) {        // then they go with the lock held
+      } catch (const std::bad_alloc&) {  // then they go with the lock held
       }
       for (const std::string& key : keys->second)
         if (const auto e = entries_.find(key); e != entries_.end()) {
           for (std::uint64_t other : e->second->storages)
-            if (const auto of = of_storage_.find(other); other != storage && of != of_storage_.end()) of->second.erase(key);
+            if (const auto of = of_storage_.find(other); other != storage && of != of_storage_.end())
+              of->second.erase(key);
           if (gone.size() < gone.capacity()) gone.push_back(std::move(e->second));
           entries_.erase(e);
         }
@@ -159,9 +168,10 @@ class Table {
   }
 
   mutable ForkMutex mu_;
-  std::unordered_set<std::uint64_t> kept_, stood_;                            // guarded by mu_
-  std::size_t most_ = kMost;                                                  // guarded by mu_: with so many entries the unused are dropped
-  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;           // guarded by mu_
+  std::unordered_set<std::uint64_t> kept_, stood_;  // guarded by mu_
+  // guarded by mu_: with so many entries the unused are dropped
+  std::size_t most_ = kMost;
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;                // guarded by mu_
   std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
 };
 
@@ -169,7 +179,8 @@ class Table {
 Table& table() {
   static Table& t = *[] {
     auto* made = new Table;
-    frozen_storage_dies.store([](std::uint64_t storage) noexcept { table().forget(storage); }, std::memory_order_release);
+    frozen_storage_dies.store([](std::uint64_t storage) noexcept { table().forget(storage); },
+                              std::memory_order_release);
     return made;
   }();
   return t;
@@ -193,7 +204,8 @@ Naming naming_of(graph::Graph g, std::int32_t mode) {
     quoted ^= text[i] == '"';
     std::size_t end = i + 1;
     while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
-    const bool symbol = !quoted && text[i] == 's' && end > i + 1 && (i == 0 || !in_name(text[i - 1])) && (end == text.size() || !in_name(text[end]));
+    const bool symbol = !quoted && text[i] == 's' && end > i + 1 && (i == 0 || !in_name(text[i - 1])) &&
+                        (end == text.size() || !in_name(text[end]));
     if (!symbol) {
       out.text += text[i++];
       continue;
@@ -212,7 +224,7 @@ void append(std::string& to, const T& v) {
   to.append(reinterpret_cast<const char*>(&v), sizeof v);
 }
 
-constexpr std::size_t kMostSets = 256;         // of inputs that a specialization remembers: the layers of a model, say
+constexpr std::size_t kMostSets = 256;  // of inputs that a specialization remembers: the layers of a model, say
 
 }  // namespace
 
@@ -220,21 +232,23 @@ struct Folding::State {
   struct Part {
     Program program;
     Naming naming;
-    std::vector<std::uint32_t> inputs;         // of the call's
-    std::vector<std::int32_t> results;         // all, as a replay wants them
-    std::uint32_t rows = 0;                    // slot
+    std::vector<std::uint32_t> inputs;  // of the call's
+    std::vector<std::int32_t> results;  // all, as a replay wants them
+    std::uint32_t rows = 0;             // slot
     std::int64_t unread_up_to = -1;
     bool is_read(const std::int64_t* slots) const { return unread_up_to < 0 || slots[rows] > unread_up_to; }
   };
   /// What calls with these inputs take.
   struct Set {
-    std::vector<Source> sources;               // by `read`
-    std::vector<std::int64_t> words;           // by `words`
+    std::vector<Source> sources;                        // by `read`
+    std::vector<std::int64_t> words;                    // by `words`
     std::vector<std::shared_ptr<const Values>> values;  // by part; null: nobody has read it yet
-    std::vector<TensorImpl*> tensors;          // the same in a row, for calls to copy; null of what nobody has read
-    bool whole = true;                         // all has been read
-    std::vector<std::uint64_t> others;         // storages of frozen inputs that no part reads, when it was made, ascending (of later calls: Table::stand)
-    // Guarded by State::mu: the call's inputs when this was last found to be for them, by `runs`, and the number of changes before it was looked at.
+    std::vector<TensorImpl*> tensors;  // the same in a row, for calls to copy; null of what nobody has read
+    bool whole = true;                 // all has been read
+    // storages of frozen inputs that no part reads, when it was made, ascending (of later calls: Table::stand)
+    std::vector<std::uint64_t> others;
+    // Guarded by State::mu: the call's inputs when this was last found to be for them, by `runs`, and the number of
+    // changes before it was looked at.
     mutable std::vector<TensorImpl*> seen;
     mutable std::uint64_t seen_at = 0;
   };
@@ -248,22 +262,23 @@ struct Folding::State {
   };
 
   std::vector<Part> parts;
-  guards::ExprProgram rows;                    // of all products of panels
-  std::vector<std::uint32_t> read;             // the call's inputs that parts read, ascending
-  std::vector<std::uint32_t> stands;           // frozen inputs that none reads, ascending
-  std::vector<Run> runs;                       // both as runs of neighbours
-  std::vector<std::uint32_t> words;            // the call's values that parts depend on, ascending
+  guards::ExprProgram rows;           // of all products of panels
+  std::vector<std::uint32_t> read;    // the call's inputs that parts read, ascending
+  std::vector<std::uint32_t> stands;  // frozen inputs that none reads, ascending
+  std::vector<Run> runs;              // both as runs of neighbours
+  std::vector<std::uint32_t> words;   // the call's values that parts depend on, ascending
   std::size_t n_values = 0;
   std::vector<std::uint32_t> declares;
-  std::vector<Reads> reads;                    // by the call's input; of those behind: always
+  std::vector<Reads> reads;  // by the call's input; of those behind: always
   std::vector<std::string> frozen, written;
   std::int64_t packed = 0;
   mutable std::mutex mu;
   struct Stood {
-    TensorImpl* tensor = nullptr;              // in the latest call
-    std::uint64_t number = 0;                  // of the first call's storage (of others: Table::stand)
+    TensorImpl* tensor = nullptr;  // in the latest call
+    std::uint64_t number = 0;      // of the first call's storage (of others: Table::stand)
   };
-  // Guarded by mu, by `stands`, where there are no parts: what note_what_stands() has seen, and the number of changes before it looked.
+  // Guarded by mu, by `stands`, where there are no parts: what note_what_stands() has seen, and the number of changes
+  // before it looked.
   std::vector<Stood> stood;
   std::uint64_t stood_at = 0;
   mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
@@ -297,10 +312,13 @@ struct Folding::State {
     if (reads[input].few.empty()) return false;
     std::vector<std::int64_t> slots(rows.size());
     rows.evaluate(values, slots.data());
-    return std::any_of(reads[input].few.begin(), reads[input].few.end(), [&](const auto& f) { return slots[f.first] > 0 && slots[f.first] <= f.second; });
+    return std::any_of(reads[input].few.begin(), reads[input].few.end(),
+                       [&](const auto& f) { return slots[f.first] > 0 && slots[f.first] <= f.second; });
   }
   /// As needs() asks.
-  bool is_spared(std::uint32_t input, bool few_rows) const { return input < reads.size() && !reads[input].always && (!few_rows || reads[input].few.empty()); }
+  bool is_spared(std::uint32_t input, bool few_rows) const {
+    return input < reads.size() && !reads[input].always && (!few_rows || reads[input].few.empty());
+  }
   /// What a set says of storages that are read as they stand stays when it goes.
   void remember(const Set& s) const {
     for (std::uint64_t number : s.others) table().stand(number);
@@ -314,22 +332,24 @@ struct Folding::State {
   }
   std::shared_ptr<Values> compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
   std::shared_ptr<const Values> values_of(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const;
-  std::shared_ptr<const Set> make_set(const Set* old, const detail::CallFrame&, const std::int64_t* slots, bool& keep) const;
+  std::shared_ptr<const Set> make_set(const Set* old, const detail::CallFrame&, const std::int64_t* slots,
+                                      bool& keep) const;
 };
 
 /// All that live, for discard().
 struct Folding::All {
-  ForkMutex mu;                                // taken before those of states
+  ForkMutex mu;  // taken before those of states
   std::unordered_set<const Folding*> foldings;
   static All& get() {
-    static auto* all = new All;                // never destroyed, as the table
+    static auto* all = new All;  // never destroyed, as the table
     return *all;
   }
 };
 
 Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), state_(std::make_unique<State>()) {
   State& s = *state_;
-  s.frozen = std::move(made.frozen), s.stands = std::move(made.stands), s.written = std::move(made.written), s.declares = std::move(made.declares), s.packed = made.packed;
+  s.frozen = std::move(made.frozen), s.stands = std::move(made.stands), s.written = std::move(made.written),
+  s.declares = std::move(made.declares), s.packed = made.packed;
   for (const SparedInput& i : made.spared) {
     if (i.input >= s.reads.size()) s.reads.resize(i.input + 1);
     s.reads[i.input].always = false;
@@ -345,7 +365,8 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     for (std::size_t i = 0; i < p.program.graph.outputs.size(); ++i) p.results.push_back(static_cast<std::int32_t>(i));
     s.n_values += p.results.size();
     s.read.insert(s.read.end(), p.inputs.begin(), p.inputs.end());
-    for (const std::vector<std::uint32_t>* l : {&p.program.key_words, &p.program.moving_words}) s.words.insert(s.words.end(), l->begin(), l->end());
+    for (const std::vector<std::uint32_t>* l : {&p.program.key_words, &p.program.moving_words})
+      s.words.insert(s.words.end(), l->begin(), l->end());
     s.words.insert(s.words.end(), p.naming.words.begin(), p.naming.words.end());
     s.parts.push_back(std::move(p));
   }
@@ -372,7 +393,8 @@ Folding::~Folding() {
 void Folding::refuse_discarded_inputs(const Folding* f, std::string_view function, const detail::CallFrame& frame) {
   for (std::uint32_t i = 0; i < frame.tensors.size(); ++i) {
     const TensorImpl* t = frame.tensors.data()[i];
-    if (t && t->storage && is_discarded(*t->storage) && (!f || f->state_->reads_itself(i, frame.values.data()))) refuse_discarded(*t, function);
+    if (t && t->storage && is_discarded(*t->storage) && (!f || f->state_->reads_itself(i, frame.values.data())))
+      refuse_discarded(*t, function);
   }
 }
 
@@ -383,7 +405,10 @@ void Folding::note_what_stands(const detail::CallFrame& frame) const {
   const std::uint64_t changes = frozen_changes.load(std::memory_order_acquire);
   std::lock_guard lock(s.mu);
   const bool first = s.stood.empty();
-  if (!first && s.stood_at == changes && std::equal(s.stands.begin(), s.stands.end(), s.stood.begin(), [&](std::uint32_t i, const State::Stood& t) { return inputs[i] == t.tensor; })) return;
+  if (!first && s.stood_at == changes &&
+      std::equal(s.stands.begin(), s.stands.end(), s.stood.begin(),
+                 [&](std::uint32_t i, const State::Stood& t) { return inputs[i] == t.tensor; }))
+    return;
   s.stood.resize(s.stands.size());
   for (std::size_t i = 0; i < s.stands.size(); ++i) {
     State::Stood& t = s.stood[i];
@@ -396,14 +421,16 @@ void Folding::note_what_stands(const detail::CallFrame& frame) const {
 }
 
 Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string& name) {
-  const std::uint64_t number = storage.frozen.load(std::memory_order_relaxed), version = storage.version.load(std::memory_order_relaxed);
+  const std::uint64_t number = storage.frozen.load(std::memory_order_relaxed),
+                      version = storage.version.load(std::memory_order_relaxed);
   Needs needs = Needs::Nothing;
   if (table().stands(number)) return Needs::Elements;
   std::lock_guard all(All::get().mu);
   for (const Folding* f : All::get().foldings) {
     const State& s = *f->state_;
     std::lock_guard lock(s.mu);
-    if (std::any_of(s.stood.begin(), s.stood.end(), [&](const State::Stood& t) { return t.number == number; })) return Needs::Elements;
+    if (std::any_of(s.stood.begin(), s.stood.end(), [&](const State::Stood& t) { return t.number == number; }))
+      return Needs::Elements;
     for (const auto& set : s.sets) {
       if (std::binary_search(set->others.begin(), set->others.end(), number)) return Needs::Elements;
       for (std::size_t i = 0; i < s.read.size(); ++i) {
@@ -411,7 +438,9 @@ Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string
         const std::uint32_t input = s.read[i];
         if (!s.is_spared(input, few_rows) || set->sources[i].version != version) return Needs::Elements;
         for (std::size_t p = 0; p < s.parts.size(); ++p)
-          if (!set->values[p] && std::find(s.parts[p].inputs.begin(), s.parts[p].inputs.end(), input) != s.parts[p].inputs.end()) return Needs::Elements;
+          if (!set->values[p] &&
+              std::find(s.parts[p].inputs.begin(), s.parts[p].inputs.end(), input) != s.parts[p].inputs.end())
+            return Needs::Elements;
         needs = Needs::Folded, name = s.frozen[i];
       }
     }
@@ -421,7 +450,8 @@ Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string
 
 void Folding::keep_folded(const Storage& storage) { table().keep(storage.frozen.load(std::memory_order_relaxed)); }
 
-std::shared_ptr<Values> Folding::State::compute(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const {
+std::shared_ptr<Values> Folding::State::compute(const Part& p, const std::int64_t* values,
+                                                TensorImpl* const* inputs) const {
   std::vector<TensorImpl*> own;
   for (std::uint32_t i : p.inputs) {
     if (is_discarded(*inputs[i]->storage)) refuse_discarded(*inputs[i], "what is computed once of frozen tensors");
@@ -442,7 +472,8 @@ std::shared_ptr<Values> Folding::State::compute(const Part& p, const std::int64_
   return made;
 }
 
-std::shared_ptr<const Values> Folding::State::values_of(const Part& p, const std::int64_t* values, TensorImpl* const* inputs) const {
+std::shared_ptr<const Values> Folding::State::values_of(const Part& p, const std::int64_t* values,
+                                                        TensorImpl* const* inputs) const {
   std::vector<Source> sources;
   std::string key = p.naming.text;
   for (std::uint32_t w : p.naming.words) append(key, values[w]);
@@ -455,7 +486,8 @@ std::shared_ptr<const Values> Folding::State::values_of(const Part& p, const std
 }
 
 // `old`: for the same inputs, without all that this call reads; or null. `keep`: others may take it.
-std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* old, const detail::CallFrame& frame, const std::int64_t* slots, bool& keep) const {
+std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* old, const detail::CallFrame& frame,
+                                                                    const std::int64_t* slots, bool& keep) const {
   const std::int64_t* values = frame.values.data();
   TensorImpl* const* inputs = frame.tensors.data();
   for (std::uint32_t i : declares) freeze_storage(*inputs[i]->storage);
@@ -474,19 +506,21 @@ std::shared_ptr<const Folding::State::Set> Folding::State::make_set(const Set* o
     set->values.push_back(has || !parts[p].is_read(slots) ? std::move(has) : values_of(parts[p], values, inputs));
     const Values* made = set->values.back().get();
     set->whole = set->whole && made;
-    for (std::size_t r = 0; r < parts[p].results.size(); ++r) set->tensors.push_back(made ? made->all[r].impl() : nullptr);
+    for (std::size_t r = 0; r < parts[p].results.size(); ++r)
+      set->tensors.push_back(made ? made->all[r].impl() : nullptr);
   }
   return set;
 }
 
-Folding::Added::Added(const Folding& f, detail::CallFrame& frame) : frame_(frame), inputs_(frame.tensors.size()), held_(f.add_values(frame)) {}
+Folding::Added::Added(const Folding& f, detail::CallFrame& frame)
+    : frame_(frame), inputs_(frame.tensors.size()), held_(f.add_values(frame)) {}
 
 std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const {
   const State& s = *state_;
   const std::int64_t* values = frame.values.data();
   TensorImpl* const* inputs = frame.tensors.data();
   std::vector<std::int64_t> rows;
-  auto slots = [&] {                           // asked for only while there is something that nobody has read
+  auto slots = [&] {  // asked for only while there is something that nobody has read
     if (rows.empty()) rows.resize(s.rows.size()), s.rows.evaluate(values, rows.data());
     return rows.data();
   };
@@ -511,7 +545,9 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
       for (auto it = s.sets.begin(); it != s.sets.end();) {
         const auto next = std::next(it);
         bool stale = (*it)->words == set->words;
-        for (std::size_t i = 0; stale && i < s.read.size(); ++i) stale = (*it)->sources[i].storage == set->sources[i].storage && (*it)->sources[i].offset == set->sources[i].offset;
+        for (std::size_t i = 0; stale && i < s.read.size(); ++i)
+          stale = (*it)->sources[i].storage == set->sources[i].storage &&
+                  (*it)->sources[i].offset == set->sources[i].offset;
         if (stale) gone.splice(gone.end(), s.sets, it);
         it = next;
       }
@@ -525,7 +561,8 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
   auto& all = frame.tensors;
   std::size_t at = all.size();
   std::copy(set->tensors.begin(), set->tensors.end(), all.extend(set->tensors.size()));
-  if (set->whole) [[likely]] return set;
+  if (set->whole) [[likely]]
+    return set;
   for (const State::Part& p : s.parts)
     for (std::size_t r = 0; r < p.results.size(); ++r, ++at)
       if (!all[at]) all[at] = all[p.inputs[0]];  // what is not read need only have an address
@@ -554,7 +591,8 @@ std::string Folding::text(bool graphs) const {
     if (names.size() > kShown) out << ", ...";
   };
   if (state_->n_values) {
-    out << "  folded: " << state_->n_values << (state_->n_values == 1 ? " value" : " values") << " of " << state_->frozen.size() << (state_->frozen.size() == 1 ? " frozen tensor (" : " frozen tensors (");
+    out << "  folded: " << state_->n_values << (state_->n_values == 1 ? " value" : " values") << " of "
+        << state_->frozen.size() << (state_->frozen.size() == 1 ? " frozen tensor (" : " frozen tensors (");
     list(state_->frozen);
     out << ")";
     if (state_->packed) out << ", " << state_->packed << " of them weights in panels";
@@ -565,11 +603,13 @@ std::string Folding::text(bool graphs) const {
     list(state_->written);
     out << "\n";
   }
-  for (std::size_t p = 0; graphs && p < state_->parts.size(); ++p) out << "  computed once:\n" << graph::print(state_->parts[p].program.graph);
+  for (std::size_t p = 0; graphs && p < state_->parts.size(); ++p)
+    out << "  computed once:\n" << graph::print(state_->parts[p].program.graph);
   return out.str();
 }
 
-/// Of these inputs of a functional graph those that nothing reads, or only products of panels where they have few rows. Views of one are it.
+/// Of these inputs of a functional graph those that nothing reads, or only products of panels where they have few rows.
+/// Views of one are it.
 static std::vector<SparedInput> spared_inputs(const graph::Graph& g, const std::vector<bool>& asked) {
   constexpr std::uint32_t kNone = ~0u;
   std::vector<std::uint32_t> shown(g.values.size(), kNone);  // by value: the input that it shows
@@ -596,7 +636,9 @@ static std::vector<SparedInput> spared_inputs(const graph::Graph& g, const std::
     });
   }
   for (const graph::OutputSpec& o : g.outputs)
-    if (o.kind != graph::OutputSpec::Kind::AliasOfInput && o.kind != graph::OutputSpec::Kind::AliasOfOutput && shown[o.value.v] != kNone) spared[shown[o.value.v]] = false;
+    if (o.kind != graph::OutputSpec::Kind::AliasOfInput && o.kind != graph::OutputSpec::Kind::AliasOfOutput &&
+        shown[o.value.v] != kNone)
+      spared[shown[o.value.v]] = false;
   std::vector<SparedInput> out;
   for (std::uint32_t i = 0; i < asked.size(); ++i)
     if (asked[i] && spared[i]) out.push_back({i, 0, -1});
@@ -610,7 +652,7 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   out.mode = static_cast<std::int32_t>(mode);
   auto name = [&](std::uint32_t i) { return g.values[g.inputs[i].value.v].name; };
   for (std::uint32_t i : t.frozen_written) out.written.push_back(name(i));
-  graph::Graph functional = g;                 // what is asked of memory is asked anew of each part
+  graph::Graph functional = g;  // what is asked of memory is asked anew of each part
   functional.form = graph::Form::Functional;
   for (graph::Node& n : functional.nodes) n.tied.clear();
   if (mode == kernels::Mode::Full) {
@@ -624,7 +666,8 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
     for (std::uint32_t i : t.frozen) asked[i] = true;
     out.spared = spared_inputs(rest, asked);
     for (const SparedInput& i : out.spared) spared[i.input] = true;
-    std::copy_if(t.frozen.begin(), t.frozen.end(), std::back_inserter(out.stands), [&](std::uint32_t i) { return !is_read[i] && !spared[i]; });
+    std::copy_if(t.frozen.begin(), t.frozen.end(), std::back_inserter(out.stands),
+                 [&](std::uint32_t i) { return !is_read[i] && !spared[i]; });
   };
   if (!split) {
     find_spared(functional);
@@ -635,7 +678,8 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
   for (passes::FrozenPart& p : split->parts) {
     FoldedPart f{std::move(p.graph), {}, std::move(p.inputs)};
     for (std::uint32_t i : f.inputs) is_read[i] = true;
-    for (const graph::Node& n : f.graph.nodes) out.packed += n.op == operators::prepack_op() || n.op == operators::prepack_windows_op();
+    for (const graph::Node& n : f.graph.nodes)
+      out.packed += n.op == operators::prepack_op() || n.op == operators::prepack_windows_op();
     bool panels_alone = true;
     std::optional<operators::PanelReader> reader;
     for (std::size_t o = 0; o < f.graph.outputs.size(); ++o, ++input) {
@@ -644,7 +688,8 @@ FoldedParts fold_frozen(graph::Graph& g, const detail::Traced& t, kernels::Mode 
       reader = r;
     }
     // What depends on data is not known yet when values are asked for: those panels are always made.
-    if (panels_alone && !graph::depends_on_data(reader->rows)) f.rows = reader->rows, f.unread_up_to = reader->unread_up_to;
+    if (panels_alone && !graph::depends_on_data(reader->rows))
+      f.rows = reader->rows, f.unread_up_to = reader->unread_up_to;
     passes::reinplace(f.graph);
     if (knobs().verify >= 1) graph::verify(f.graph, "split_frozen");
     f.lowered = lower_graph(f.graph, mode);

@@ -13,7 +13,8 @@ thread_local bool t_telling = false;
 }
 
 void MissCallback::set(Function f) {
-  std::shared_ptr<const Function> next = f ? std::make_shared<const Function>(std::move(f)) : nullptr;  // then the one before: it goes behind the lock
+  // then the one before: it goes behind the lock
+  std::shared_ptr<const Function> next = f ? std::make_shared<const Function>(std::move(f)) : nullptr;
   epochs::Working working;
   std::lock_guard lock(mu_);
   set_.store(next != nullptr, std::memory_order_relaxed);
@@ -61,7 +62,8 @@ Outputs::~Outputs() {
   for (TensorImpl* t : tensors)
     if (t) release(t);
   if (reading) epochs::end(epochs::mine());
-  if (!missed) [[likely]] return;
+  if (!missed) [[likely]]
+    return;
   const std::unique_ptr<const Missed> told(missed);
   for (const Miss& m : told->all) tell_miss(*told->whom, m);
 }

@@ -10,8 +10,8 @@
 
 #include "base/fork.h"
 #include "base/shown.h"
-#include "runtime/replay/profile.h"
 #include "runtime/build/specialization.h"
+#include "runtime/replay/profile.h"
 
 namespace reprise::detail {
 
@@ -24,7 +24,7 @@ ForkMutex& mu() {
 
 /// With REPRISE_PROFILE: what lives, and the sums of what is gone, by function, launch and line.
 struct Kept {
-  static constinit std::atomic<bool> any;      ///< is there one?
+  static constinit std::atomic<bool> any;  ///< is there one?
   std::set<const Specialization*> live;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, Stats::Launch> gone;
 
@@ -35,7 +35,9 @@ struct Kept {
   void add(const Specialization& s) {
     for (Stats::Launch& l : s.launches(s.name)) {
       l.specialization = l.specialization.substr(0, l.specialization.rfind('/'));
-      Stats::Launch& to = gone.try_emplace({l.specialization, l.name, l.operators, l.line}, Stats::Launch{l.specialization, l.name, l.operators, l.line}).first->second;
+      Stats::Launch& to = gone.try_emplace({l.specialization, l.name, l.operators, l.line},
+                                           Stats::Launch{l.specialization, l.name, l.operators, l.line})
+                              .first->second;
       to.calls += l.calls, to.ns += l.ns, to.bytes += l.bytes, to.flops += l.flops;
     }
   }

@@ -32,10 +32,13 @@ namespace {
 // A graph of fewer nodes is made as fast as it is read.
 constexpr std::size_t kFewestNodes = 12;
 
-/// The settings that may decide what is made, as text: all but those that say what is told, where things are kept, and how much of them.
+/// The settings that may decide what is made, as text: all but those that say what is told, where things are kept, and
+/// how much of them.
 std::string settings() {
-  constexpr std::string_view kOthers[] = {"log",  "log_file", "trace",   "trace_bytes", "profile", "recordings_max", "recordings_bytes", "code_bytes", "eager_max",
-                                          "dump", "perf_map", "gdb", "pool_reserve", "cache_dir", "cache_bytes", "recipes", "check"};
+  constexpr std::string_view kOthers[] = {
+      "log",         "log_file",  "trace", "trace_bytes", "profile", "recordings_max", "recordings_bytes",
+      "code_bytes",  "eager_max", "dump",  "perf_map",    "gdb",     "pool_reserve",   "cache_dir",
+      "cache_bytes", "recipes",   "check"};
   std::string s;
   auto add = [&](std::string_view name, const auto& value) {
     if (std::find(std::begin(kOthers), std::end(kOthers), name) != std::end(kOthers)) return;
@@ -57,7 +60,8 @@ std::string settings() {
 }
 
 bool on_host(const graph::Graph& g) {
-  return std::all_of(g.values.begin(), g.values.end(), [](const graph::Value& v) { return device::runs_host_code(v.meta.device); });
+  return std::all_of(g.values.begin(), g.values.end(),
+                     [](const graph::Value& v) { return device::runs_host_code(v.meta.device); });
 }
 
 /// Empty: a recipe of it is one for other processes, too.
@@ -72,8 +76,10 @@ std::string why_not(const graph::Graph& g) {
 
 }  // namespace
 
-RecipePlace::RecipePlace(const std::string& name, const detail::Traced& t, kernels::Mode mode, guards::Generality general, std::string why)
-    : name_(name), env_(t.graph.env), begin_(guards::EnvArchive::mark(*t.graph.env)), verifies_(knobs().recipes == "verify"), start_(std::chrono::steady_clock::now()) {
+RecipePlace::RecipePlace(const std::string& name, const detail::Traced& t, kernels::Mode mode,
+                         guards::Generality general, std::string why)
+    : name_(name), env_(t.graph.env), begin_(guards::EnvArchive::mark(*t.graph.env)),
+      verifies_(knobs().recipes == "verify"), start_(std::chrono::steady_clock::now()) {
   const graph::Graph& g = t.graph;
   if (!verifies_ && (g.nodes.size() < kFewestNodes || !jit::disk_is_there())) return;
   if (why.empty()) why = why_not(g);
@@ -94,8 +100,11 @@ RecipePlace::RecipePlace(const std::string& name, const detail::Traced& t, kerne
 
 void RecipePlace::tell(const char* outcome, const std::string& why, std::size_t bytes) {
   if (!log::on(log::Channel::Compile)) return;
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
-  log::event(log::Event::recipe, name_, "recipe " + std::string(outcome) + (why.empty() ? "" : ": " + why) + (bytes ? ", " + std::to_string(bytes) + " bytes" : ""),
+  const auto us =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
+  log::event(log::Event::recipe, name_,
+             "recipe " + std::string(outcome) + (why.empty() ? "" : ": " + why) +
+                 (bytes ? ", " + std::to_string(bytes) + " bytes" : ""),
              {{"outcome", outcome}, {"why", why}, {"bytes", bytes}, {"us", us}});
 }
 

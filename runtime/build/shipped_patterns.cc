@@ -1,13 +1,13 @@
 // What is found by itself (docs/custom_operators.md): operators that a program has written with primitives.
 //
 // Note [Shipped patterns]
-// A pattern is of one dtype and number of dimensions, and there are several spellings of each function: all of them would be some hundreds,
-// which nearly no program needs. So a family of spellings names the operators without which it cannot be there, and its patterns are
-// traced for a dtype and a rank when the first graph comes that has these operators of them. A graph that has not, and that is nearly every one,
-// costs a look at its operators.
+// A pattern is of one dtype and number of dimensions, and there are several spellings of each function: all of them
+// would be some hundreds, which nearly no program needs. So a family of spellings names the operators without which it
+// cannot be there, and its patterns are traced for a dtype and a rank when the first graph comes that has these
+// operators of them. A graph that has not, and that is nearly every one, costs a look at its operators.
 //
-// What stands for a match must not change results by more than compiled functions may: the replacements compute the same function, and round less
-// often where the program rounds to a half type in between, as fusion does.
+// What stands for a match must not change results by more than compiled functions may: the replacements compute the
+// same function, and round less often where the program rounds to a half type in between, as fusion does.
 #include "runtime/build/shipped_patterns.h"
 
 #include <algorithm>
@@ -55,7 +55,9 @@ class Rows {
   void add(std::vector<OpId> needs, P pattern, R replacement, E example, PatternCondition may_match = {}) {
     all.push_back({std::move(needs), [=, name = name_] {
                      const auto arguments = example();
-                     return shipped_pattern(name, {pattern_function(pattern, arguments), pattern_function(replacement, arguments)}, may_match);
+                     return shipped_pattern(
+                         name, {pattern_function(pattern, arguments), pattern_function(replacement, arguments)},
+                         may_match);
                    }});
   }
   /// Makes one argument of other sizes in each dimension, with more behind it.
@@ -76,11 +78,14 @@ class Rows {
 };
 
 /// Is it this number, as people round it?
-bool is_about(const Scalar& s, double v) { return !s.is_symbolic() && std::abs(s.to_double() - v) <= 1e-5 * std::abs(v); }
+bool is_about(const Scalar& s, double v) {
+  return !s.is_symbolic() && std::abs(s.to_double() - v) <= 1e-5 * std::abs(v);
+}
 PatternCondition numbers(std::vector<double> wanted) {
   return [wanted](const PatternMatch& m) {
     for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (!is_about(m.number(i), wanted[i])) return "the number " + std::to_string(i) + " is not " + std::to_string(wanted[i]);
+      if (!is_about(m.number(i), wanted[i]))
+        return "the number " + std::to_string(i) + " is not " + std::to_string(wanted[i]);
     return std::string();
   };
 }
@@ -90,53 +95,78 @@ PatternCondition numbers(std::vector<double> wanted) {
 constexpr double kCubic = 0.044715;
 
 void silu_of_sigmoid(Rows& r) {
-  r.add({OpId::mul}, [](Tensor x) { return x * sigmoid(x); }, [](Tensor x) { return silu(x); }, r.tensor());
+  r.add(
+      {OpId::mul}, [](Tensor x) { return x * sigmoid(x); }, [](Tensor x) { return silu(x); }, r.tensor());
 }
 void silu_of_exp(Rows& r) {
-  r.add({OpId::div}, [](Tensor x) { return x / (exp(-x) + 1); }, [](Tensor x) { return silu(x); }, r.tensor());
-  r.add({OpId::div, OpId::mul}, [](Tensor x) { return x * (1 / (exp(-x) + 1)); }, [](Tensor x) { return silu(x); }, r.tensor());
-  r.add({OpId::reciprocal, OpId::mul}, [](Tensor x) { return x * reciprocal(exp(-x) + 1); }, [](Tensor x) { return silu(x); }, r.tensor());
+  r.add(
+      {OpId::div}, [](Tensor x) { return x / (exp(-x) + 1); }, [](Tensor x) { return silu(x); }, r.tensor());
+  r.add(
+      {OpId::div, OpId::mul}, [](Tensor x) { return x * (1 / (exp(-x) + 1)); }, [](Tensor x) { return silu(x); },
+      r.tensor());
+  r.add(
+      {OpId::reciprocal, OpId::mul}, [](Tensor x) { return x * reciprocal(exp(-x) + 1); },
+      [](Tensor x) { return silu(x); }, r.tensor());
 }
 
 /// x * half * (1 + e), in the orders of its three factors.
 template <class E, class... C>
-void gelu_of(Rows& r, std::vector<OpId> needs, const char* approximate, E e, const PatternCondition& condition, C... c) {
+void gelu_of(Rows& r, std::vector<OpId> needs, const char* approximate, E e, const PatternCondition& condition,
+             C... c) {
   const auto example = r.tensor(Scalar(0.5), c...);
   auto gelu_ = [approximate](Tensor x, Scalar, auto...) { return gelu(x, approximate); };
-  r.add(needs, [e](Tensor x, Scalar half, auto... c) { return x * half * (e(x, c...) + 1); }, gelu_, example, condition);
-  r.add(needs, [e](Tensor x, Scalar half, auto... c) { return x * ((e(x, c...) + 1) * half); }, gelu_, example, condition);
-  r.add(needs, [e](Tensor x, Scalar half, auto... c) { return x * (e(x, c...) + 1) * half; }, gelu_, example, condition);
+  r.add(
+      needs, [e](Tensor x, Scalar half, auto... c) { return x * half * (e(x, c...) + 1); }, gelu_, example, condition);
+  r.add(
+      needs, [e](Tensor x, Scalar half, auto... c) { return x * ((e(x, c...) + 1) * half); }, gelu_, example,
+      condition);
+  r.add(
+      needs, [e](Tensor x, Scalar half, auto... c) { return x * (e(x, c...) + 1) * half; }, gelu_, example, condition);
 }
 void gelu_of_erf(Rows& r) {
-  gelu_of(r, {OpId::div}, "none", [](Tensor x, Scalar c) { return erf(x / c); }, numbers({0.5, std::sqrt(2.0)}), Scalar(1.5));
-  gelu_of(r, {}, "none", [](Tensor x, Scalar c) { return erf(x * c); }, numbers({0.5, std::sqrt(0.5)}), Scalar(1.5));
+  gelu_of(
+      r, {OpId::div}, "none", [](Tensor x, Scalar c) { return erf(x / c); }, numbers({0.5, std::sqrt(2.0)}),
+      Scalar(1.5));
+  gelu_of(
+      r, {}, "none", [](Tensor x, Scalar c) { return erf(x * c); }, numbers({0.5, std::sqrt(0.5)}), Scalar(1.5));
 }
 void gelu_of_tanh(Rows& r) {
   const double root = std::sqrt(2 / std::acos(-1.0));
-  gelu_of(r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + x * x * x * k) * c); }, numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
-  gelu_of(r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + x * k * x * x) * c); }, numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
-  gelu_of(r, {OpId::pow}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + pow(x, 3) * k) * c); }, numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
-  gelu_of(r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh(x * c * (x * x * k + 1)); }, numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
-  gelu_of(r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh(x * c * (x * k * x + 1)); }, numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
+  gelu_of(
+      r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + x * x * x * k) * c); },
+      numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
+  gelu_of(
+      r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + x * k * x * x) * c); },
+      numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
+  gelu_of(
+      r, {OpId::pow}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh((x + pow(x, 3) * k) * c); },
+      numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
+  gelu_of(
+      r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh(x * c * (x * x * k + 1)); },
+      numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
+  gelu_of(
+      r, {}, "tanh", [](Tensor x, Scalar c, Scalar k) { return tanh(x * c * (x * k * x + 1)); },
+      numbers({0.5, root, kCubic}), Scalar(1.5), Scalar(2.5));
 }
 
 // ---- norms
 
-// As models write it that keep their activations in a half type: normalized in float32, and rounded before the weight. (The other spellings are the
-// one that composites are taken apart into, or become it in passes/spell_alike.cc.)
+// As models write it that keep their activations in a half type: normalized in float32, and rounded before the weight.
+// (The other spellings are the one that composites are taken apart into, or become it in passes/spell_alike.cc.)
 void rms_norm_of_halves(Rows& r) {
   const DType t = r.dtype;
   const int last = 1 + r.rank;
-  r.add({OpId::rsqrt, OpId::mean, OpId::mul},
-        [t](Tensor x, Tensor w, Scalar eps) {
-          const Tensor f = x.to(kFloat32);
-          return (f * rsqrt((f * f).mean({-1}, true) + eps)).to(t) * w;
-        },
-        [](Tensor x, Tensor w, Scalar eps) {
-          const Ints row{x.size(-1)};
-          return graph::call1(OpId::rms_norm, {arg(x), arg(IntArrayRef(row)), arg(w), arg(eps)}, {});
-        },
-        [x = r.tensor(), last, t] { return std::tuple_cat(x(), std::tuple(empty({last}, {.dtype = t}), Scalar(1e-5))); });
+  r.add(
+      {OpId::rsqrt, OpId::mean, OpId::mul},
+      [t](Tensor x, Tensor w, Scalar eps) {
+        const Tensor f = x.to(kFloat32);
+        return (f * rsqrt((f * f).mean({-1}, true) + eps)).to(t) * w;
+      },
+      [](Tensor x, Tensor w, Scalar eps) {
+        const Ints row{x.size(-1)};
+        return graph::call1(OpId::rms_norm, {arg(x), arg(IntArrayRef(row)), arg(w), arg(eps)}, {});
+      },
+      [x = r.tensor(), last, t] { return std::tuple_cat(x(), std::tuple(empty({last}, {.dtype = t}), Scalar(1e-5))); });
 }
 
 // ---- attention
@@ -144,7 +174,8 @@ void rms_norm_of_halves(Rows& r) {
 enum class Scaled { Not, Times, By };
 enum class Masked { Not, Rows, All, Heads, One, FilledAbove, FilledBelow, Where };
 
-/// softmax(query key^T, scaled and masked) value. The key comes as its factor of the product stands: a view of it in the replacement costs nothing.
+/// softmax(query key^T, scaled and masked) value. The key comes as its factor of the product stands: a view of it in
+/// the replacement costs nothing.
 void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_float32) {
   const int rank = r.rank;
   const DType t = r.dtype;
@@ -154,7 +185,8 @@ void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_f
   for (int n : {7, 6}) k.push_back(n);
   for (int n : {6, 8}) v.push_back(n);
   if (masked == Masked::All || masked == Masked::Heads || masked == Masked::One)
-    for (int d = rank - 2; d-- > 0;) mask.insert(mask.begin(), masked == Masked::All || (masked == Masked::Heads && d == 0) ? Int(2 + d) : Int(1));
+    for (int d = rank - 2; d-- > 0;)
+      mask.insert(mask.begin(), masked == Masked::All || (masked == Masked::Heads && d == 0) ? Int(2 + d) : Int(1));
   auto times = [batches](const Tensor& a, const Tensor& b) { return batches ? bmm(a, b) : matmul(a, b); };
   auto pattern = [=](Tensor q, Tensor k, Tensor v, Tensor mask, Scalar c, Scalar fill) {
     Tensor s = times(q, k);
@@ -174,7 +206,8 @@ void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_f
     const Tensor p = in_float32 ? softmax(s, -1, kFloat32).to(t) : softmax(s, -1);
     return times(p, v);
   };
-  const bool added = masked == Masked::Rows || masked == Masked::All || masked == Masked::Heads || masked == Masked::One;
+  const bool added =
+      masked == Masked::Rows || masked == Masked::All || masked == Masked::Heads || masked == Masked::One;
   const bool causal = masked != Masked::Not && !added;
   auto replacement = [=](Tensor q, Tensor k, Tensor v, Tensor mask, Scalar c, Scalar) {
     const Tensor none;
@@ -182,7 +215,9 @@ void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_f
     if (scaled == Scaled::By) q = q / c;
     const Scalar by = scaled == Scaled::Times ? c : Scalar(1.0);
     const Tensor rows = k.transpose(-2, -1);
-    const Tensor y = graph::call1(OpId::scaled_dot_product_attention, {arg(q), arg(rows), arg(v), arg(added ? mask : none), arg(0.0), arg(causal), arg(by), arg(false)}, {});
+    const Tensor y = graph::call1(
+        OpId::scaled_dot_product_attention,
+        {arg(q), arg(rows), arg(v), arg(added ? mask : none), arg(0.0), arg(causal), arg(by), arg(false)}, {});
     if (!added) return y;
     // Of a row of which all is masked, and there is something, softmax makes NaN, and attention zeros.
     const Tensor seen = (mask != -std::numeric_limits<double>::infinity()).sum({-1}, true);
@@ -200,18 +235,21 @@ void attention_of(Rows& r, bool batches, Scaled scaled, Masked masked, bool in_f
     if (causal && (m.number(1).is_symbolic() || !(m.number(1).to_double() <= -1e9))) return "what is masked takes part";
     return "";
   };
-  r.add(std::move(needs), pattern, replacement, [=] {
-    auto of = [t](const Ints& sizes) { return empty(sizes, {.dtype = t}); };
-    return std::tuple(of(q), of(k), of(v), of(mask), Scalar(0.5), Scalar(-0.25));
-  },
-        may_match);
+  r.add(
+      std::move(needs), pattern, replacement,
+      [=] {
+        auto of = [t](const Ints& sizes) { return empty(sizes, {.dtype = t}); };
+        return std::tuple(of(q), of(k), of(v), of(mask), Scalar(0.5), Scalar(-0.25));
+      },
+      may_match);
 }
 /// `batches`: its products are bmm.
 void attention_of(Rows& r, bool batches) {
   for (bool in_float32 : {false, true}) {
     if (in_float32 && !is_low_precision(r.dtype)) continue;
     for (Scaled s : {Scaled::Times, Scaled::By, Scaled::Not})
-      for (Masked m : {Masked::FilledAbove, Masked::FilledBelow, Masked::Where, Masked::Rows, Masked::All, Masked::Heads, Masked::One, Masked::Not}) {
+      for (Masked m : {Masked::FilledAbove, Masked::FilledBelow, Masked::Where, Masked::Rows, Masked::All,
+                       Masked::Heads, Masked::One, Masked::Not}) {
         if (r.rank == 2 && (m == Masked::All || m == Masked::Heads || m == Masked::One)) continue;
         if (r.rank == 3 && m == Masked::Heads) continue;
         attention_of(r, batches, s, m, in_float32);
@@ -225,10 +263,10 @@ void attention_of_bmm(Rows& r) { attention_of(r, true); }
 
 struct Family {
   const char* name;
-  OpId anchor;               ///< whose results say for which dtypes and ranks it is wanted
-  std::vector<OpId> needs;   ///< beside it
-  bool halves;               ///< of half types only
-  double number;             ///< that it cannot be without; 0: there is none
+  OpId anchor;              ///< whose results say for which dtypes and ranks it is wanted
+  std::vector<OpId> needs;  ///< beside it
+  bool halves;              ///< of half types only
+  double number;            ///< that it cannot be without; 0: there is none
   int least_rank, most_rank;
   void (*make)(Rows&);
 };
@@ -247,7 +285,8 @@ const std::vector<Family>& families() {
 
 /// Of the setting as it is when it is first read: a name that is no pattern's is told once.
 void check_names(const std::string& knob) {
-  std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights, passes::kChannelsLast};  // the last two are passes
+  // the last two are passes
+  std::set<std::string_view> there{"none", "shipped", passes::kQuantizedWeights, passes::kChannelsLast};
   for (const Family& f : families()) there.insert(f.name);
   const std::vector<std::string_view> names(there.begin(), there.end());
   for_each_listed(knob, [&](std::string_view name) {
@@ -341,15 +380,21 @@ std::vector<std::shared_ptr<const RegisteredPattern>> shipped_for(const graph::G
   // These are what passes/spell_alike.cc makes.
   if (ops.contains(OpId::sqrt)) ops.insert(OpId::rsqrt);
   if (ops.contains(OpId::pow) || ops.contains(OpId::square)) ops.insert(OpId::mul);
-  auto all_there = [&](const std::vector<OpId>& needs) { return std::all_of(needs.begin(), needs.end(), [&](OpId o) { return ops.contains(o); }); };
+  auto all_there = [&](const std::vector<OpId>& needs) {
+    return std::all_of(needs.begin(), needs.end(), [&](OpId o) { return ops.contains(o); });
+  };
   std::vector<Table::Wanted> wanted;
   for (std::size_t i = 0; i < families().size(); ++i) {
     const Family& f = families()[i];
-    if (!ops.contains(f.anchor) || !all_there(f.needs) || !passes::is_wanted(f.name) || (f.number != 0 && !has_number(g, f.number))) continue;
+    if (!ops.contains(f.anchor) || !all_there(f.needs) || !passes::is_wanted(f.name) ||
+        (f.number != 0 && !has_number(g, f.number)))
+      continue;
     std::set<std::pair<DType, int>> seen;
     note_results(g, f.anchor, seen);
     for (auto [dtype, rank] : seen)
-      if (is_floating(dtype) && !is_storage_only(dtype) && (!f.halves || is_low_precision(dtype)) && rank >= f.least_rank && rank <= f.most_rank) wanted.push_back({i, dtype, rank});
+      if (is_floating(dtype) && !is_storage_only(dtype) && (!f.halves || is_low_precision(dtype)) &&
+          rank >= f.least_rank && rank <= f.most_rank)
+        wanted.push_back({i, dtype, rank});
   }
   static Table& table = *new Table;
   return wanted.empty() ? found : table.find(wanted, all_there);

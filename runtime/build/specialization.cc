@@ -14,20 +14,20 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/stack.h"
-#include "graph/random_log.h"
 #include "graph/call_numbers.h"
+#include "graph/random_log.h"
 #include "graph/tape_seam.h"
 #include "passes/layouts.h"
 #include "passes/pass.h"
-#include "runtime/build/process_profile.h"
-#include "runtime/replay/profile.h"
+#include "runtime/build/call_slice.h"
 #include "runtime/build/folding.h"
-#include "runtime/trace/joint.h"
-#include "runtime/trace/left_trace.h"
+#include "runtime/build/process_profile.h"
 #include "runtime/build/recipe.h"
 #include "runtime/build/shipped_patterns.h"
-#include "runtime/build/call_slice.h"
 #include "runtime/build/validation.h"
+#include "runtime/replay/profile.h"
+#include "runtime/trace/joint.h"
+#include "runtime/trace/left_trace.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
 
@@ -80,26 +80,32 @@ class CallNumbersScope {
 
 }  // namespace
 
-Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> its_structure, Traced&& t, runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
-    : name(std::move(its_name)), structure(std::move(its_structure)), hash(runtime::hash_of(structure)), captured(std::move(t.captured)), input_words(std::move(t.input_words)),
-      asked(std::move(t.asked)), function(std::move(f)), settings(t.settings), guards(std::move(built.guards)), program(std::move(built.program)), tensor_results(std::move(t.tensor_results)),
-      result_template(std::move(t.result_template)), written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
-      whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)), shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
-      extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)), same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)), unused(std::move(t.unused)),
-      plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() && wholes.empty() && reshaped_inputs.empty() &&
-            whole_storage.empty() && exact_strides.empty() && relations.empty()),
-      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)), input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
+Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> its_structure, Traced&& t,
+                               runtime::GuardedProgram&& built, std::unique_ptr<FunctionBytes> f)
+    : name(std::move(its_name)), structure(std::move(its_structure)), hash(runtime::hash_of(structure)),
+      captured(std::move(t.captured)), input_words(std::move(t.input_words)), asked(std::move(t.asked)),
+      function(std::move(f)), settings(t.settings), guards(std::move(built.guards)), program(std::move(built.program)),
+      tensor_results(std::move(t.tensor_results)), result_template(std::move(t.result_template)),
+      written_inputs(written_inputs_of(program.graph)), reshaped_inputs(reshaped_inputs_of(program.graph)),
+      whole_storage(std::move(t.whole_storage)), exact_strides(std::move(t.exact_strides)),
+      shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
+      extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)),
+      same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)), unused(std::move(t.unused)),
+      plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() &&
+            wholes.empty() && reshaped_inputs.empty() && whole_storage.empty() && exact_strides.empty() &&
+            relations.empty()),
+      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)),
+      input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
   at_once = plain && written_inputs.empty();
   quick = at_once && structure.size() <= kFewWords && guards.is_short();
 }
 
-Specialization::~Specialization() {
-  profile_ends(*this);
-}
+Specialization::~Specialization() { profile_ends(*this); }
 
 namespace {
 
-Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
+Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
+             const TraceOptions& options, TraceFacts& facts) {
   InputPlan plan;
   plan.may_grow = options.may_retrace;
   facts.words = static_cast<std::uint32_t>(frame.values.size());
@@ -146,7 +152,9 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
         if (const std::int32_t o = traced.tensor_results[i]; o >= 0 && traced.made[i] == graph::ViewMade::InFunction)
           traced.graph.outputs[static_cast<std::size_t>(o)].role = graph::OutputSpec::Role::CustomView;
       if (tape.recorded && !(traced.assigned.empty() && traced.kept.empty()))
-        bail(Bail::changes_tape, "compile", {}, "a tensor is left in a variable of the surroundings, and something in the function wants gradients: return it");
+        bail(Bail::changes_tape, "compile", {},
+             "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
+             "return it");
       if (joint) traced.gradients = cut_gradients(traced, *joint);
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
@@ -182,7 +190,8 @@ Seen TraceFacts::seen() const {
   return s;
 }
 
-TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options, TraceFacts& facts) {
+TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&),
+                      void* ctx, const TraceOptions& options, TraceFacts& facts) {
   const guards::GeneralScope rules(options.generality);
   const auto begin = std::chrono::steady_clock::now();
   const timeline::Slice slice("compile", timeline::on() ? "trace " + name : std::string());
@@ -192,21 +201,34 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
     const InPhase phase(Phase::Trace);
     return trace(name, frame, body, ctx, options, facts);
   }();
-  if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();  // takes back what the trace has assigned
+  // takes back what the trace has assigned
+  if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
   if (log::on(log::Channel::Trace))
-    log::event(log::Event::traced, name, "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) + " us\n" + traced.traced_text,
+    log::event(log::Event::traced, name,
+               "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) +
+                   " us\n" + traced.traced_text,
                {{"nodes", traced.operators}, {"us", trace_ns / 1000}, {"graph", traced.traced_text}});
   log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
   std::unique_ptr<FunctionBytes> function;
-  if (options.handles && !traced.unrepeatable && !traced.functions.empty()) function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
-  return {name, mode, frame.structure, std::move(traced), std::move(function), options.registered, options.handles != nullptr, trace_ns, phases, options.generality};
+  if (options.handles && !traced.unrepeatable && !traced.functions.empty())
+    function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
+  return {name,
+          mode,
+          frame.structure,
+          std::move(traced),
+          std::move(function),
+          options.registered,
+          options.handles != nullptr,
+          trace_ns,
+          phases,
+          options.generality};
 }
 
 namespace {
-/// Of what a program asks for. The trace has accepted all of that: passes and lowering have nothing to complain of but themselves. (A fact that a
-/// registered operator lacks is an InvalidArgument.)
+/// Of what a program asks for. The trace has accepted all of that: passes and lowering have nothing to complain of but
+/// themselves. (A fact that a registered operator lacks is an InvalidArgument.)
 bool is_complaint(ErrorCode code) {
   switch (code) {
     case ErrorCode::ShapeMismatch:
@@ -222,7 +244,8 @@ bool is_complaint(ErrorCode code) {
 std::string why_no_recipe(const TracedCall& call) {
   if (!call.of_user) return "it is one operator";
   if (call.traced.unrepeatable) return "it serves one call";
-  if (call.registered && !(call.registered->passes.empty() && call.registered->patterns.empty())) return "the program has registered passes or patterns";
+  if (call.registered && !(call.registered->passes.empty() && call.registered->patterns.empty()))
+    return "the program has registered passes or patterns";
   return "";
 }
 }  // namespace
@@ -251,14 +274,15 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   // Passes and LLVM need more stack than threads of a server may have (the user's function has been on its own).
   constexpr std::size_t kStackForCode = std::size_t{1} << 20;
   with_stack(kStackForCode, [&, caller = &epochs::mine()] {
-    guards::LibraryScope operators;  // the program's own arithmetic is over
+    guards::LibraryScope operators;                          // the program's own arithmetic is over
     const guards::GeneralScope same_rules(call.generality);  // this may be another thread
     std::optional<epochs::Working> for_caller;
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     const PhaseClock clock(call.phases);
     if (knobs().verify >= 2) check = CallCheck::make(traced);
     try {
-      runtime::RecipePlace place(call.name, traced, call.mode, call.generality, traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
+      runtime::RecipePlace place(call.name, traced, call.mode, call.generality,
+                                 traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
       if (recipe) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
@@ -267,13 +291,16 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         {
           const InPhase phase(Phase::Passes);
           const passes::FrozenInputs frozen(traced.graph, traced.frozen);
-          for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered)) std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
+          for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered))
+            std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
         }
         log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
         const InPhase phase(Phase::Lower);
-        if (!traced.frozen.empty() || !traced.frozen_written.empty()) recipe->folded = runtime::fold_frozen(traced.graph, traced, call.mode);
+        if (!traced.frozen.empty() || !traced.frozen_written.empty())
+          recipe->folded = runtime::fold_frozen(traced.graph, traced, call.mode);
         if (!traced.data.empty()) {
-          if (recipe->folded.any()) folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
+          if (recipe->folded.any())
+            folding = std::make_unique<runtime::Folding>(std::move(recipe->folded), call.makers);
           patterns = std::move(recipe->patterns);
           runtime::StagedProgram staged = runtime::build_staged(traced, call.mode, call.makers);
           before = std::move(staged.before), random_count = std::move(staged.random_count);
@@ -302,7 +329,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   const std::vector<graph::TapeBase> bases = std::move(traced.bases);
   const std::vector<graph::ViewMade> made = std::move(traced.made);
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
-  auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced), *std::move(built), std::move(call.function));
+  auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced),
+                                            *std::move(built), std::move(call.function));
   s->before = std::move(before), s->random_count = std::move(random_count);
   s->folding = std::move(folding);
   if (knobs().profile) profile_from_start(*s);
@@ -326,13 +354,16 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   return s;
 }
 
-std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options) {
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode mode, CallFrame& frame,
+                                           void (*body)(void*, Tracer&), void* ctx, const TraceOptions& options) {
   TraceFacts facts;
   return build(trace_call(name, mode, frame, body, ctx, options, facts));
 }
 
 void Specialization::profile(bool on) const {
-  for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) { p.profile->set(on, p.lowered.launches.size()); });
+  for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+    p.profile->set(on, p.lowered.launches.size());
+  });
 }
 
 std::vector<Stats::Launch> Specialization::launches(const std::string& under) const {
@@ -361,7 +392,8 @@ void fill_kept(const Specialization& s, Outputs& outputs) {
 
 // All are known before the first is assigned: they may change places.
 void assign_variables(const Specialization& s, const Outputs& outputs, std::vector<Tensor>& values) noexcept {
-  for (std::size_t i = outputs.tensors.size() - s.assigned.size(); i < outputs.tensors.size(); ++i) values.push_back(outputs.tensors[i] ? Tensor::share(outputs.tensors[i]) : Tensor());
+  for (std::size_t i = outputs.tensors.size() - s.assigned.size(); i < outputs.tensors.size(); ++i)
+    values.push_back(outputs.tensors[i] ? Tensor::share(outputs.tensors[i]) : Tensor());
   for (std::size_t i = 0; i < values.size(); ++i)
     if (Tensor* at = s.assigned[i]->handle()) *at = std::move(values[i]);
 }
@@ -369,7 +401,10 @@ void assign_variables(const Specialization& s, const Outputs& outputs, std::vect
 namespace {
 void note_recorded(const Specialization& s, const CallFrame& f, Outputs& outputs, double ms) noexcept {
   try {
-    Miss m{.kind = Miss::Kind::Recorded, .function = s.name.substr(0, s.name.rfind('/')), .specialization = s.name, .ms = ms};
+    Miss m{.kind = Miss::Kind::Recorded,
+           .function = s.name.substr(0, s.name.rfind('/')),
+           .specialization = s.name,
+           .ms = ms};
     m.reason = "the sizes are new: " + values_of(s, f);
     m.remedy = "warm_up() with such arguments makes it ahead";
     note_miss(outputs, *s.callback, std::move(m));
@@ -378,17 +413,21 @@ void note_recorded(const Specialization& s, const CallFrame& f, Outputs& outputs
 }
 
 /// The recording of the last program, made if its sizes are new.
-inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const* tensors, Outputs& outputs, std::int64_t& copied) {
-  const bool asked = s.callback && s.callback->is_set() && !outputs.missed;  // a call that was compiled for has been noted
+inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const* tensors, Outputs& outputs,
+                        std::int64_t& copied) {
+  // a call that was compiled for has been noted
+  const bool asked = s.callback && s.callback->is_set() && !outputs.missed;
   bool made = false;
   const auto begin = asked ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
   std::shared_ptr<runtime::Recording> r = s.recordings.get(f.values.data(), s.name, &made);
-  if (asked && made) [[unlikely]] note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
+  if (asked && made) [[unlikely]]
+    note_recorded(s, f, outputs, static_cast<double>(since(begin)) / 1e6);
   r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied);
 }
 
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
-[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, std::vector<TensorImpl*> tensors, Outputs& outputs, std::int64_t& copied) {
+[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, std::vector<TensorImpl*> tensors,
+                                        Outputs& outputs, std::int64_t& copied) {
   runtime::make_room(s.before, f.values);
   std::vector<Tensor> made;
   runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
@@ -398,10 +437,11 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
 /// A replay, beside which the traced program runs if it is one of the first (REPRISE_VERIFY=2).
 template <class F>
 inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outputs, F replay) {
-  if (s.check && !any_discarded.load(std::memory_order_relaxed) && s.check->wanted()) [[unlikely]]  // that reads all inputs as they stand
-    s.check->run(s, f, outputs, [](void* b) { (*static_cast<F*>(b))(); }, &replay);
-  else
-    replay();
+  // that reads all inputs as they stand
+  if (s.check && !any_discarded.load(std::memory_order_relaxed) && s.check->wanted()) [[unlikely]]
+    s.check->run(
+        s, f, outputs, [](void* b) { (*static_cast<F*>(b))(); }, &replay);
+  else replay();
 }
 }  // namespace
 
@@ -463,12 +503,15 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     });
     f.values[kSeedValue] = seed.hint(), f.values[kOffsetValue] = offset.hint();
   }
-  if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]] runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
-  if (s.gradients) [[unlikely]] check_on_tape(*s.gradients, f);
+  if (any_discarded.load(std::memory_order_relaxed)) [[unlikely]]
+    runtime::Folding::refuse_discarded_inputs(s.folding.get(), s.name, f);
+  if (s.gradients) [[unlikely]]
+    check_on_tape(*s.gradients, f);
   const bool views = s.views && TapeViews::is_followed();
   const std::vector<graph::MetadataMutation>& reshaped = s.program.graph.metadata_mutations;
   const bool reshapes = !reshaped.empty() && TapeViews::is_followed();
-  if (reshapes) [[unlikely]] check_reshaped(reshaped, f, s.name);
+  if (reshapes) [[unlikely]]
+    check_reshaped(reshaped, f, s.name);
   std::vector<std::int64_t> view_numbers;
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
@@ -496,7 +539,8 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     if (s.gradients) put_on_tape(*s.gradients, f, outputs, views ? s.views.get() : nullptr, bases);
     if (views) s.views->follow(f, outputs, bases, view_numbers);
   }
-  if (reshapes) [[unlikely]] note_reshaped(reshaped, f);
+  if (reshapes) [[unlikely]]
+    note_reshaped(reshaped, f);
   for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);

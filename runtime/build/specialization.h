@@ -13,74 +13,85 @@
 #include "runtime/build/call_check.h"
 #include "runtime/build/freeze.h"
 #include "runtime/build/miss_callback.h"
-#include "runtime/replay/recording.h"
 #include "runtime/build/stages.h"
+#include "runtime/replay/recording.h"
 #include "runtime/trace/tape_views.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise::detail {
 
-/// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it is published;
-/// never moves.
+/// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it
+/// is published; never moves.
 struct Specialization {
   /// Of the structure of a call, what was traced of it, and what was built of that. `function`: may be null.
-  Specialization(std::string name, FrameArray<std::uint64_t> structure, Traced&&, runtime::GuardedProgram&&, std::unique_ptr<FunctionBytes> function);
+  Specialization(std::string name, FrameArray<std::uint64_t> structure, Traced&&, runtime::GuardedProgram&&,
+                 std::unique_ptr<FunctionBytes> function);
   ~Specialization();
   Specialization(const Specialization&) = delete;
   Specialization& operator=(const Specialization&) = delete;
 
-  const std::string name;                       ///< "attend/2" in logs
-  const FrameArray<std::uint64_t> structure;    ///< of the frame it was made for: compared word by word
+  const std::string name;                     ///< "attend/2" in logs
+  const FrameArray<std::uint64_t> structure;  ///< of the frame it was made for: compared word by word
   const std::uint64_t hash;
-  std::shared_ptr<const StructureNames> names;  ///< of the structure's words; shared by those of a function that have the same
-  std::vector<std::uint32_t> tensor_words;      ///< where those of tensors, or undefined ones, stand among them; empty: nobody has told
-  const std::vector<Captured> captured;               ///< implicit inputs: what they are now is appended to every call's frame
-  const std::vector<std::uint64_t> input_words;       ///< Traced::input_words: of captured tensors what they must be
-  const std::vector<Asked> asked;                     ///< variables that must be defined, or undefined, as they were
-  const std::unique_ptr<FunctionBytes> function;      ///< what must be as it was in the function object; null: nothing
-  bool at_once = false;                               ///< `plain`, and writes no argument: admission checks only `settings` and `guards`
-  bool quick = false;                                 ///< `at_once`, with few words and short guards: admission makes no call
-  const graph::Settings settings;                     ///< of the thread, as far as the function depends on them
+  /// of the structure's words; shared by those of a function that have the same
+  std::shared_ptr<const StructureNames> names;
+  /// where those of tensors, or undefined ones, stand among them; empty: nobody has told
+  std::vector<std::uint32_t> tensor_words;
+  /// implicit inputs: what they are now is appended to every call's frame
+  const std::vector<Captured> captured;
+  const std::vector<std::uint64_t> input_words;   ///< Traced::input_words: of captured tensors what they must be
+  const std::vector<Asked> asked;                 ///< variables that must be defined, or undefined, as they were
+  const std::unique_ptr<FunctionBytes> function;  ///< what must be as it was in the function object; null: nothing
+  /// `plain`, and writes no argument: admission checks only `settings` and `guards`
+  bool at_once = false;
+  /// `at_once`, with few words and short guards: admission makes no call
+  bool quick = false;
+  const graph::Settings settings;  ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;
   const std::vector<std::int32_t> tensor_results;
   const std::shared_ptr<void> result_template;
-  const std::vector<std::uint32_t> written_inputs;  ///< must not overlap any other input of the call
-  const std::vector<std::uint32_t> reshaped_inputs; ///< whose sizes or strides are changed: must not be passed twice
-  const std::vector<std::uint32_t> whole_storage;   ///< must start and end with their storage
-  const std::vector<std::uint32_t> exact_strides;   ///< whose strides must follow from the sizes (runtime::has_strides_of)
-  const std::vector<std::uint32_t> shown_strides;   ///< Traced::shown_strides
+  const std::vector<std::uint32_t> written_inputs;   ///< must not overlap any other input of the call
+  const std::vector<std::uint32_t> reshaped_inputs;  ///< whose sizes or strides are changed: must not be passed twice
+  const std::vector<std::uint32_t> whole_storage;    ///< must start and end with their storage
+  /// whose strides must follow from the sizes (runtime::has_strides_of)
+  const std::vector<std::uint32_t> exact_strides;
+  const std::vector<std::uint32_t> shown_strides;  ///< Traced::shown_strides
   bool shows_strides_of(std::size_t input) const;
-  const std::vector<Traced::Whole> wholes;      ///< inputs that are the storages of others
-  const std::vector<ExtraValues> extra_values;  ///< by input, where there are any; else empty
-  const std::vector<Relation> relations;        ///< Traced::relations
-  const std::vector<std::uint32_t> same_as;     ///< Traced::same_as
+  const std::vector<Traced::Whole> wholes;        ///< inputs that are the storages of others
+  const std::vector<ExtraValues> extra_values;    ///< by input, where there are any; else empty
+  const std::vector<Relation> relations;          ///< Traced::relations
+  const std::vector<std::uint32_t> same_as;       ///< Traced::same_as
   const std::vector<std::uint32_t> written_anew;  ///< Traced::written_anew
-  const std::vector<std::uint32_t> unused;      ///< Traced::unused
+  const std::vector<std::uint32_t> unused;        ///< Traced::unused
   bool uses(std::size_t argument) const { return !std::binary_search(unused.begin(), unused.end(), argument); }
   /// Admission checks only the structure, the guards and the memory of written inputs, and none of the members above.
   const bool plain;
   bool are_one_input(std::size_t i, std::size_t j) const;  ///< one tensor, or a storage and what is on it
-  const std::vector<std::shared_ptr<Variable>> assigned;  ///< Traced::assigned: a call that went well assigns them (assign_variables)
-  guards::Generality generality;                ///< of its trace
-  const std::optional<Bail> unrepeatable;       ///< why it serves only the call that it was made for; none if it serves all
-  const std::vector<Tensor> kept;               ///< Traced::kept: the last results; such a call fills them (fill_kept)
-  std::vector<std::shared_ptr<Variable>> met;   ///< Traced::met
-  std::unique_ptr<VariableLog> variables;       ///< of one that serves one call: what to put back if that fails
+  /// Traced::assigned: a call that went well assigns them (assign_variables)
+  const std::vector<std::shared_ptr<Variable>> assigned;
+  guards::Generality generality;  ///< of its trace
+  /// why it serves only the call that it was made for; none if it serves all
+  const std::optional<Bail> unrepeatable;
+  const std::vector<Tensor> kept;              ///< Traced::kept: the last results; such a call fills them (fill_kept)
+  std::vector<std::shared_ptr<Variable>> met;  ///< Traced::met
+  std::unique_ptr<VariableLog> variables;      ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
   PhaseTimes phases;                            ///< where these went
   std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
   const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
-  runtime::Stages before;                       ///< of `program`, whose numbers they give; of most functions none
-  std::vector<std::uint8_t> captured_wants;     ///< Traced::captured_wants
-  std::shared_ptr<const Gradients> gradients;   ///< Traced::gradients
-  std::unique_ptr<const TapeViews> views;       ///< null: no result is a view of floats
-  std::unique_ptr<runtime::Folding> folding;    ///< values of frozen tensors, which `program` takes behind its other inputs; null: none
-  guards::ExprProgram random_count;             ///< where there are stages: of numbers taken from the generator
+  runtime::Stages before;                      ///< of `program`, whose numbers they give; of most functions none
+  std::vector<std::uint8_t> captured_wants;    ///< Traced::captured_wants
+  std::shared_ptr<const Gradients> gradients;  ///< Traced::gradients
+  std::unique_ptr<const TapeViews> views;      ///< null: no result is a view of floats
+  /// values of frozen tensors, which `program` takes behind its other inputs; null: none
+  std::unique_ptr<runtime::Folding> folding;
+  guards::ExprProgram random_count;  ///< where there are stages: of numbers taken from the generator
   /// f(program, recordings), in the order in which a call runs them.
-  template <class F> void for_each_stage(F&& f) const {
+  template <class F>
+  void for_each_stage(F&& f) const {
     for (const auto& stage : before) f(stage->program, stage->recordings);
     f(program, recordings);
   }
@@ -90,11 +101,15 @@ struct Specialization {
   void profile(bool on) const;
   /// What their launches took, while that was of interest.
   std::vector<Stats::Launch> launches(const std::string& under) const;
-  std::shared_ptr<const MissCallback> callback; ///< of the function it is of; null: of none (an operator's)
-  std::unique_ptr<CallCheck> check;             ///< what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
+  std::shared_ptr<const MissCallback> callback;  ///< of the function it is of; null: of none (an operator's)
+  /// what its first calls are compared with (REPRISE_VERIFY=2); null: nothing
+  std::unique_ptr<CallCheck> check;
   mutable std::atomic<std::int64_t> copied_bytes{0}, replays{0};
-  /// Note [Making room] in runtime/front/compiled.cc: how many replays there were when somebody looked, and of which call of the function that was the first look at so many.
-  struct { std::int64_t replays = 0, since = 0; } use;
+  /// Note [Making room] in runtime/front/compiled.cc: how many replays there were when somebody looked, and of which
+  /// call of the function that was the first look at so many.
+  struct {
+    std::int64_t replays = 0, since = 0;
+  } use;
 };
 
 /// Where those of tensors that it does not use stand in its structure.
@@ -117,20 +132,21 @@ struct Seen {
   graph::Settings settings;
   guards::GuardSet guards;
   std::vector<TensorFact> tensors;
-  bool more = false;                        ///< it had assigned or destroyed variables, or met captured tensors
-  bool holds_for(const CallFrame&) const;   ///< of a call with the same structure
+  bool more = false;                       ///< it had assigned or destroyed variables, or met captured tensors
+  bool holds_for(const CallFrame&) const;  ///< of a call with the same structure
 };
 
 /// How a call is traced.
 struct TraceOptions {
-  FunctionBytes::Handles* handles = nullptr;  ///< collects the tensor handles in function objects, also of a trace that throws; null: no user's function
-  bool may_retrace = true;                    ///< the body may run again, with inputs seen in another way (InputPlan)
-  bool static_sizes = false;                  ///< CompileOptions::static_sizes
-  Freeze freeze = Freeze::Nothing;            ///< CompileOptions::freeze
+  /// collects the tensor handles in function objects, also of a trace that throws; null: no user's function
+  FunctionBytes::Handles* handles = nullptr;
+  bool may_retrace = true;          ///< the body may run again, with inputs seen in another way (InputPlan)
+  bool static_sizes = false;        ///< CompileOptions::static_sizes
+  Freeze freeze = Freeze::Nothing;  ///< CompileOptions::freeze
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
-  std::vector<std::uint64_t> words = {};      ///< Tracer::words
-  const std::function<void(Traced&)>* describe = nullptr;  ///< Compiled::describe; null: the graph says it all
-  guards::Generality generality = {};         ///< what it leaves open (Note [General traces])
+  std::vector<std::uint64_t> words = {};                           ///< Tracer::words
+  const std::function<void(Traced&)>* describe = nullptr;          ///< Compiled::describe; null: the graph says it all
+  guards::Generality generality = {};                              ///< what it leaves open (Note [General traces])
 };
 
 /// What a trace had seen by its end, whichever that was.
@@ -139,8 +155,9 @@ struct TraceFacts {
   std::vector<TensorFact> tensors;
   graph::Settings settings;
   bool more = false;
-  bool may_fail = false;                      ///< it had met operators that fail by their elements (an index out of range)
-  std::uint32_t words = 0;                    ///< values of the call
+  /// it had met operators that fail by their elements (an index out of range)
+  bool may_fail = false;
+  std::uint32_t words = 0;  ///< values of the call
   /// Of calls that are no different in it the trace would have been the same.
   Seen seen() const;
 };
@@ -153,25 +170,28 @@ struct TracedCall {
   Traced traced;
   std::unique_ptr<FunctionBytes> function;
   std::shared_ptr<const passes::Registered> registered;
-  bool of_user = false;                       ///< a user's function, rather than one operator
+  bool of_user = false;  ///< a user's function, rather than one operator
   std::int64_t trace_ns = 0;
   PhaseTimes phases{};
   guards::Generality generality = {};
   runtime::Makers makers = runtime::Makers::All;  ///< of its code
 };
 
-/// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body` throws.
-TracedCall trace_call(const std::string& name, kernels::Mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx, const TraceOptions&, TraceFacts&);
+/// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body`
+/// throws.
+TracedCall trace_call(const std::string& name, kernels::Mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx,
+                      const TraceOptions&, TraceFacts&);
 /// Compiles what was traced. Throws NotTraceable where that cannot be, Internal where we failed. Any thread.
 std::unique_ptr<Specialization> build(TracedCall);
 /// The two, one after the other. Nothing is kept of what throws.
-std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode, CallFrame&, void (*body)(void*, Tracer&), void* ctx, const TraceOptions& = {});
+std::unique_ptr<Specialization> specialize(const std::string& name, kernels::Mode, CallFrame&,
+                                           void (*body)(void*, Tracer&), void* ctx, const TraceOptions& = {});
 
 /// Makes real tensors of `kept`, of the outputs behind the user's.
 void fill_kept(const Specialization&, Outputs&);
 
-/// Gives the variables that the function assigns what it assigns to them, of the outputs behind the user's. `values` has room for that:
-/// nothing fails here.
+/// Gives the variables that the function assigns what it assigns to them, of the outputs behind the user's. `values`
+/// has room for that: nothing fails here.
 void assign_variables(const Specialization&, const Outputs&, std::vector<Tensor>& values) noexcept;
 
 /// Of one with stages: runs these, and says which assumption of data does not hold in this call; none if all do, or if

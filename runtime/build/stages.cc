@@ -1,4 +1,5 @@
-// Programs with numbers that depend on data: cut into stages, built, run (Note [Sizes that depend on data] in guards/data_symbols.cc).
+// Programs with numbers that depend on data: cut into stages, built, run (Note [Sizes that depend on data] in
+// guards/data_symbols.cc).
 #include "runtime/build/stages.h"
 
 #include <algorithm>
@@ -39,7 +40,8 @@ constexpr std::uint32_t kUnread = UINT32_MAX;  // of a number: no stage gives it
 /// Which stage the numbers in an expression are known after, by number of symbol; 0: there are none.
 class Needs {
  public:
-  Needs(const guards::ShapeEnv& env, const std::vector<DataNumber>& data, const std::vector<std::uint32_t>& known_after) : env_(env), known_after_(known_after) {
+  Needs(const guards::ShapeEnv& env, const std::vector<DataNumber>& data, const std::vector<std::uint32_t>& known_after)
+      : env_(env), known_after_(known_after) {
     for (std::size_t i = 0; i < data.size(); ++i)
       if (const guards::Expr* e = data[i].symbol.expr()) of_.emplace(e->symbol(), i);
   }
@@ -96,11 +98,7 @@ class Needs {
 class Cut {
  public:
   Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
-      : g_(std::move(g)),
-        data_(data),
-        assumed_(assumed),
-        named_(named),
-        known_after_(data.size(), kUnread),
+      : g_(std::move(g)), data_(data), assumed_(assumed), named_(named), known_after_(data.size(), kUnread),
         read_back_(operators::read_back_op()) {}
 
   /// `also`: what else depends on numbers than the graph.
@@ -144,8 +142,9 @@ class Cut {
     passes::remove_dead(g_);
   }
 
-  /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption may rely on it, and runs
-  /// behind the stage that asks it; not so what has no numbers in it and cannot fail: if the assumption turns out wrong, nobody sees its results.
+  /// The first stage that may run each node; of a number the stage that gives it. What was traced after an assumption
+  /// may rely on it, and runs behind the stage that asks it; not so what has no numbers in it and cannot fail: if the
+  /// assumption turns out wrong, nobody sees its results.
   void find_stages() {
     std::size_t rounds = 0;  // each settles one number at least
     for (std::vector<std::uint32_t> before; before.empty() || before != known_after_; ++rounds) {
@@ -156,7 +155,8 @@ class Cut {
   }
   void find_stages_once() {
     const Needs needs(*g_.env, data_, known_after_);
-    std::vector<std::pair<std::int32_t, std::uint32_t>> from;  // calls, and the first stage for those from there on; both ascending
+    // calls, and the first stage for those from there on; both ascending
+    std::vector<std::pair<std::int32_t, std::uint32_t>> from;
     for (const auto& [call, condition] : assumed_) {
       const std::uint32_t stage = needs.of(condition);
       if (from.empty() || from.back().second < stage) from.emplace_back(call, stage);
@@ -166,8 +166,10 @@ class Cut {
     for (const Node& n : g_.nodes) {
       const std::uint32_t of_args = needs.of(n.args);
       std::uint32_t stage = of_args;
-      const auto after = std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
-      if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n))) stage = std::prev(after)->second;
+      const auto after =
+          std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
+      if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n)))
+        stage = std::prev(after)->second;
       // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places
       // that hold none.
       if (const auto its = named_.find(n.info.sequence); its != named_.end() && can_fail(n))
@@ -184,12 +186,16 @@ class Cut {
     if (is_read(n)) return false;
     if (can_fail(n)) return true;
     auto of_data = [](const Ints& l) { return std::any_of(l.begin(), l.end(), graph::depends_on_data); };
-    bool relies = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
-    for_each_value(n, [&](ValueId v) { relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides); });
+    bool relies =
+        std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return of_data(g_.meta(r).layout.sizes); });
+    for_each_value(n, [&](ValueId v) {
+      relies = relies || of_data(g_.meta(v).layout.sizes) || of_data(g_.meta(v).layout.strides);
+    });
     return relies;
   }
 
-  /// The nodes of a stage: what its numbers need and no stage before it has computed; of the last one, all that is left and wanted.
+  /// The nodes of a stage: what its numbers need and no stage before it has computed; of the last one, all that is left
+  /// and wanted.
   std::vector<std::size_t> choose(std::uint32_t s) {
     const bool is_last = s == last_;
     std::vector<bool> wanted(g_.values.size());
@@ -198,7 +204,7 @@ class Cut {
         if (o.value) wanted[o.value.v] = true;
     }
     std::vector<std::size_t> nodes;
-    std::uint32_t lanes[256] = {};                 // nodes of this stage that are in a lane
+    std::uint32_t lanes[256] = {};  // nodes of this stage that are in a lane
     computed_in_.resize(g_.nodes.size(), kNowhere);
     for (std::size_t i = g_.nodes.size(); i-- > 0;) {
       const Node& n = g_.nodes[i];
@@ -213,7 +219,9 @@ class Cut {
       // What happens in an order happens before what comes later in it.
       if (!is_read(n) && !is_wanted && !(is_last && effects.any()) && !(effects.lane && lanes[effects.lane])) continue;
       if (effects.lane) {
-        if (earliest_[i] > s) bail(Bail::data_decides, std::string(graph::op(n.op).name()).c_str(), n.info.loc, "it takes a number that depends on data, and what comes after it gives another one");
+        if (earliest_[i] > s)
+          bail(Bail::data_decides, std::string(graph::op(n.op).name()).c_str(), n.info.loc,
+               "it takes a number that depends on data, and what comes after it gives another one");
         ++lanes[effects.lane];
       }
       for_each_value(n, [&](ValueId v) { wanted[v.v] = true; });
@@ -238,7 +246,8 @@ class Cut {
     std::vector<ValueId> now(g_.values.size());
     for (const graph::InputSpec& in : g_.inputs) {
       now[in.value.v] = g.add_input(g_.meta(in.value), g_.values[in.value.v].name, in.kind, in.captured);
-      if (is_last) g.inputs.back().mutates_data = in.mutates_data, g.inputs.back().mutates_metadata = in.mutates_metadata;
+      if (is_last)
+        g.inputs.back().mutates_data = in.mutates_data, g.inputs.back().mutates_metadata = in.mutates_metadata;
     }
     for (std::size_t i = 0; i < made_.size(); ++i)
       now[made_[i].v] =
@@ -252,20 +261,28 @@ class Cut {
         if (from.node < 0) {  // as it is given
           out.numbers.push_back({static_cast<std::uint32_t>(number_of(n)), from.result});
         } else {
-          out.numbers.push_back({static_cast<std::uint32_t>(number_of(n)), static_cast<std::uint32_t>(g.inputs.size() + reads.size())});
+          out.numbers.push_back(
+              {static_cast<std::uint32_t>(number_of(n)), static_cast<std::uint32_t>(g.inputs.size() + reads.size())});
           reads.push_back(v);
         }
         continue;
       }
       graph::append_copy(g_, n, g, now);
     }
-    auto copy_of = [&](ValueId v) { return g.append(graph::OpId::clone, {v}, {{g.meta(v).dtype, g.meta(v).device, {g.meta(v).layout.sizes, contiguous_strides(g.meta(v).layout.sizes), 0}}}); };
+    auto copy_of = [&](ValueId v) {
+      return g.append(graph::OpId::clone, {v},
+                      {{g.meta(v).dtype,
+                        g.meta(v).device,
+                        {g.meta(v).layout.sizes, contiguous_strides(g.meta(v).layout.sizes), 0}}});
+    };
     if (is_last) {
       g.outputs = g_.outputs;
       for (graph::OutputSpec& o : g.outputs) {
         if (!o.value) continue;
         o.value = now[o.value.v];
-        if (const graph::Value& v = g.values[o.value.v]; v.node < 0 && v.result >= g_.inputs.size()) o.value = copy_of(o.value);  // a result has memory of its own
+        // a result has memory of its own
+        if (const graph::Value& v = g.values[o.value.v]; v.node < 0 && v.result >= g_.inputs.size())
+          o.value = copy_of(o.value);
       }
       g.metadata_mutations = g_.metadata_mutations;
       return out;
@@ -274,14 +291,18 @@ class Cut {
       graph::OutputSpec o;
       o.value = now[v.v];
       const std::int32_t by = g.values[o.value.v].node;
-      if (by < 0 || graph::op(g.nodes[static_cast<std::size_t>(by)].op).cls == OpClass::View || std::find(made_.begin(), made_.end(), v) != made_.end()) o.value = copy_of(o.value);
+      if (by < 0 || graph::op(g.nodes[static_cast<std::size_t>(by)].op).cls == OpClass::View ||
+          std::find(made_.begin(), made_.end(), v) != made_.end())
+        o.value = copy_of(o.value);
       g.outputs.push_back(std::move(o));
       made_.push_back(v);
     };
     for (ValueId v : reads) give(v);
     for (std::size_t i : nodes)
       for (ValueId r : g_.nodes[i].results)
-        if (!crosses_.empty() && crosses_[r.v] && computed_in_[i] == s && std::find(reads.begin(), reads.end(), r) == reads.end()) give(r);
+        if (!crosses_.empty() && crosses_[r.v] && computed_in_[i] == s &&
+            std::find(reads.begin(), reads.end(), r) == reads.end())
+          give(r);
     return out;
   }
 
@@ -307,7 +328,9 @@ CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const As
 namespace {
 
 /// `needed_by`: by number. `optimized`: what may be written in place is.
-std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also, std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers, bool optimized) {
+std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also,
+                                       std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers,
+                                       bool optimized) {
   const std::shared_ptr<guards::ShapeEnv> env = g.env;
   CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named);
   Stages before;
@@ -317,7 +340,8 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
     if (knobs().verify >= 1) graph::verify(p.graph, "cut into stages");
     const bool is_last = &p == &cut.parts.back();
     kernels::Lowered lowered = lower_graph(p.graph, mode);
-    Program made = build_program(std::move(p.graph), std::move(lowered), is_last ? t.int_results : std::vector<Int>(), t.floats, t.uses_random, is_last ? t.random_count : Int(0), makers);
+    Program made = build_program(std::move(p.graph), std::move(lowered), is_last ? t.int_results : std::vector<Int>(),
+                                 t.floats, t.uses_random, is_last ? t.random_count : Int(0), makers);
     if (is_last) {
       last = std::move(made);
       continue;
@@ -364,7 +388,9 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
   return made;
 }
 
-std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) { return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false); }
+std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) {
+  return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false);
+}
 
 void make_room(const Stages& stages, detail::FrameArray<std::int64_t>& values) {
   std::size_t all = values.size();
@@ -389,14 +415,17 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
     there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
     if (several && std::find(from.begin(), from.end(), d) == from.end()) from.push_back(d);
   }
-  for (Device d : from) device::backend(d).current_stream().synchronize(), device::throw_late(device::backend(d).current_stream());
-  for (std::size_t i = 0; i < there.size(); ++i) std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
+  for (Device d : from)
+    device::backend(d).current_stream().synchronize(), device::throw_late(device::backend(d).current_stream());
+  for (std::size_t i = 0; i < there.size(); ++i)
+    std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
   counters().numbers_read.add(there.size());
   counters().waits_for_numbers.add();
 }
 }  // namespace
 
-void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
+                std::vector<TensorImpl*>& inputs) {
   if (stages.empty()) return;
   inputs.resize(stages.front()->program.graph.inputs.size());
   for (const auto& stage : stages) {
@@ -412,7 +441,8 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
       std::vector<std::int64_t> numbers;
       for (const Stage::Read& r : stage->reads) numbers.push_back(values[r.word]);
       const std::string which = "stage " + std::to_string(&stage - stages.data());
-      log::event(log::Event::numbers_read, name, which + " " + text_of(*stage), {{"stage", &stage - stages.data()}, {"numbers", numbers}});
+      log::event(log::Event::numbers_read, name, which + " " + text_of(*stage),
+                 {{"stage", &stage - stages.data()}, {"numbers", numbers}});
     }
     std::vector<std::int64_t> slots(stage->assumed.size());
     stage->assumed.evaluate(values, slots.data());
@@ -427,10 +457,13 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
 
 std::string text_of(const Stage& s) {
   auto at = [](SourceLoc l) { return std::string(l.file) + ":" + std::to_string(l.line); };
-  std::string text = "gives " + std::to_string(s.reads.size()) + (s.reads.size() == 1 ? " number that depends on data" : " numbers that depend on data");
+  std::string text = "gives " + std::to_string(s.reads.size()) +
+                     (s.reads.size() == 1 ? " number that depends on data" : " numbers that depend on data");
   for (std::size_t i = 0; i < s.lines.size(); ++i) {
-    text += (i ? "; " : " (") + (s.lines[i] ? at(s.lines[i]) + ": " : std::string()) + (s.needed_by[i].text.empty() ? "a size" : s.needed_by[i].text);
-    if (const SourceLoc by = s.needed_by[i].loc; by && at(by) != at(s.lines[i] ? s.lines[i] : by)) text += ", " + at(by);
+    text += (i ? "; " : " (") + (s.lines[i] ? at(s.lines[i]) + ": " : std::string()) +
+            (s.needed_by[i].text.empty() ? "a size" : s.needed_by[i].text);
+    if (const SourceLoc by = s.needed_by[i].loc; by && at(by) != at(s.lines[i] ? s.lines[i] : by))
+      text += ", " + at(by);
   }
   return s.lines.empty() ? text : text + ")";
 }

@@ -6,18 +6,19 @@
 
 #include "graph/graph.h"
 #include "guards/shape_env.h"
+#include "runtime/build/data_size_elimination.h"
 #include "runtime/replay/program.h"
 #include "runtime/replay/recording.h"
 #include "runtime/trace/tracer.h"
-#include "runtime/build/data_size_elimination.h"
 
 namespace reprise::runtime {
 
-/// A part of a program that runs before its last one, and gives the numbers that what follows depends on (Note [Sizes that depend on data] in
-/// guards/data_symbols.cc). Its tensors are the call's, then the results of the stages before it; its values the call's, with the numbers known so far.
-/// Never moves: recordings refer to it.
+/// A part of a program that runs before its last one, and gives the numbers that what follows depends on (Note [Sizes
+/// that depend on data] in guards/data_symbols.cc). Its tensors are the call's, then the results of the stages before
+/// it; its values the call's, with the numbers known so far. Never moves: recordings refer to it.
 struct Stage {
-  /// A number that it gives: the element of which tensor that it is given or makes, counted on from those that it is given; which of the call's values.
+  /// A number that it gives: the element of which tensor that it is given or makes, counted on from those that it is
+  /// given; which of the call's values.
   struct Read {
     std::uint32_t tensor, word;
   };
@@ -25,11 +26,12 @@ struct Stage {
     for (std::size_t i = 0; i < program.graph.outputs.size(); ++i) results.push_back(static_cast<std::int32_t>(i));
   }
   const Program program;
-  std::vector<std::int32_t> results;               ///< all outputs, as Recording::replay wants them
+  std::vector<std::int32_t> results;  ///< all outputs, as Recording::replay wants them
   std::vector<Read> reads;
-  std::vector<SourceLoc> lines;                    ///< by read: which of the program asked for it
-  std::vector<ReadFor> needed_by;                  ///< and who needs it
-  /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of their values.
+  std::vector<SourceLoc> lines;    ///< by read: which of the program asked for it
+  std::vector<ReadFor> needed_by;  ///< and who needs it
+  /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of
+  /// their values.
   guards::ExprProgram assumed;
   std::vector<std::pair<std::uint32_t, std::string>> conditions;
   guards::ExprProgram made;  ///< asked behind those: the sizes that are then known of what the function makes
@@ -42,35 +44,40 @@ struct CutGraphs {
   struct Part {
     graph::Graph graph;
     struct Number {
-      std::uint32_t number, tensor;                ///< as Stage::Read counts
+      std::uint32_t number, tensor;  ///< as Stage::Read counts
     };
-    std::vector<Number> numbers;                   ///< that it gives; of the last none
+    std::vector<Number> numbers;  ///< that it gives; of the last none
   };
   std::vector<Part> parts;
-  std::vector<std::uint32_t> known_after;          ///< by number: the part; UINT32_MAX: nobody reads it
+  std::vector<std::uint32_t> known_after;  ///< by number: the part; UINT32_MAX: nobody reads it
 };
-/// Of a graph behind the pipeline; `data` are its numbers, `assumed` as Traced has it; `also`: what else depends on numbers. Throws Bailed for what cannot be put in order.
+/// Of a graph behind the pipeline; `data` are its numbers, `assumed` as Traced has it; `also`: what else depends on
+/// numbers. Throws Bailed for what cannot be put in order.
 using Assumed = std::vector<std::pair<std::int32_t, const guards::Expr*>>;
 /// `named` as Traced has it: what can fail runs behind the numbers that it named when it was traced.
 using Named = std::unordered_map<std::int32_t, Ints>;
 CutGraphs cut_into_stages(graph::Graph, const std::vector<detail::DataNumber>& data, const Assumed& assumed,
                           const std::vector<Int>& also, const Named& named = {});
 
-/// What a trace's program is: stages before the last (none where it needs no number of data), and the last with the guards of all.
+/// What a trace's program is: stages before the last (none where it needs no number of data), and the last with the
+/// guards of all.
 struct StagedProgram {
   Stages before;
-  guards::ExprProgram random_count;                ///< where there are stages: of numbers taken from the generator
+  guards::ExprProgram random_count;  ///< where there are stages: of numbers taken from the generator
   GuardedProgram last;
 };
 StagedProgram build_staged(detail::Traced&, kernels::Mode, Makers);
-/// The same of a graph as it was traced, by reference kernels and with every number read: its stages and the last program (REPRISE_VERIFY=2).
+/// The same of a graph as it was traced, by reference kernels and with every number read: its stages and the last
+/// program (REPRISE_VERIFY=2).
 std::pair<Stages, Program> build_staged_reference(const detail::Traced&);
 
 /// Makes room for the numbers of the stages among a call's values.
 void make_room(const Stages&, detail::FrameArray<std::int64_t>& values);
-/// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last stage in `inputs`, which begin as the call's, of which `made` owns
-/// those that stages have made. Throws what a kernel reports, and Bailed where an assumption does not hold: no argument has been written.
-void run_stages(const Stages&, const std::string& name, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs);
+/// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last
+/// stage in `inputs`, which begin as the call's, of which `made` owns those that stages have made. Throws what a kernel
+/// reports, and Bailed where an assumption does not hold: no argument has been written.
+void run_stages(const Stages&, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
+                std::vector<TensorImpl*>& inputs);
 
 /// "gives 1 number that depends on data (model.cpp:41: mm has it as a size, model.cpp:42)": for explain() and logs.
 std::string text_of(const Stage&);

@@ -24,7 +24,9 @@ std::string shape_text(const Tensor& t) {
 /// What does not fit, by kind; a few of each are told.
 class Complaints {
  public:
-  void missing(const std::string& name, const std::string& nearest) { missing_.push_back("'" + shown(name) + "'" + (nearest.empty() ? "" : " (did you mean '" + shown(nearest) + "'?)")); }
+  void missing(const std::string& name, const std::string& nearest) {
+    missing_.push_back("'" + shown(name) + "'" + (nearest.empty() ? "" : " (did you mean '" + shown(nearest) + "'?)"));
+  }
   void left(const std::string& name) { left_.push_back("'" + shown(name) + "'"); }
   void twice(const std::string& name) { twice_.push_back("'" + shown(name) + "'"); }
   void sizes(std::string what) { sizes_.push_back(std::move(what)); }
@@ -46,7 +48,9 @@ class Complaints {
     tell("", dtypes_);
     if (all.empty()) return;
     const bool names = !missing_.empty() || !left_.empty() || !twice_.empty();
-    const ErrorCode code = names || (!sizes_.empty() && !dtypes_.empty()) ? ErrorCode::InvalidArgument : sizes_.empty() ? ErrorCode::DTypeMismatch : ErrorCode::ShapeMismatch;
+    const ErrorCode code = names || (!sizes_.empty() && !dtypes_.empty()) ? ErrorCode::InvalidArgument
+                           : sizes_.empty()                               ? ErrorCode::DTypeMismatch
+                                                                          : ErrorCode::ShapeMismatch;
     fail(code, file.op, loc, "'", shown(file.path), "' does not fit the struct", all);
   }
 
@@ -56,13 +60,19 @@ class Complaints {
 
 }  // namespace
 
-std::string weight_name(const std::string& field, const WeightOptions& o) { return o.prefix + (o.name ? o.name(field) : field); }
+std::string weight_name(const std::string& field, const WeightOptions& o) {
+  return o.prefix + (o.name ? o.name(field) : field);
+}
 
 void load_weights(const SafeTensors& file, std::vector<Weight>& weights, const WeightOptions& o, SourceLoc loc) {
-  load_weights({"load_safetensors", file.path(), file.names(), [&](const std::string& name, std::size_t) { return file.at(name, loc); }}, weights, o, loc);
+  load_weights({"load_safetensors", file.path(), file.names(),
+                [&](const std::string& name, std::size_t) { return file.at(name, loc); }},
+               weights, o, loc);
 }
 void load_weights(const WeightFile& file, std::vector<Weight>& weights, const WeightOptions& o, SourceLoc loc) {
-  if (o.dtype && !is_floating(*o.dtype)) fail(ErrorCode::InvalidArgument, file.op, loc, "WeightOptions::dtype is ", *o.dtype, "; floating tensors are converted to a floating dtype");
+  if (o.dtype && !is_floating(*o.dtype))
+    fail(ErrorCode::InvalidArgument, file.op, loc, "WeightOptions::dtype is ", *o.dtype,
+         "; floating tensors are converted to a floating dtype");
   std::vector<std::string_view> of_prefix;
   for (const std::string& n : file.names)
     if (n.starts_with(o.prefix)) of_prefix.push_back(n);
@@ -81,9 +91,12 @@ void load_weights(const WeightFile& file, std::vector<Weight>& weights, const We
     if (!taken.insert(name).second) wrong.twice(name);
     t = file.at(name, found.size() - 1);
     if (!w.tensor.defined()) continue;
-    if (t.sizes() != w.tensor.sizes()) wrong.sizes("'" + shown(name) + "' is " + shape_text(t) + ", the field " + shape_text(w.tensor));
+    if (t.sizes() != w.tensor.sizes())
+      wrong.sizes("'" + shown(name) + "' is " + shape_text(t) + ", the field " + shape_text(w.tensor));
     const DType wanted = o.dtype && is_floating(t.dtype()) ? t.dtype() : w.tensor.dtype();
-    if (t.dtype() != wanted) wrong.dtype("'" + shown(name) + "' is " + std::string(dtype_name(t.dtype())) + ", the field " + std::string(dtype_name(wanted)));
+    if (t.dtype() != wanted)
+      wrong.dtype("'" + shown(name) + "' is " + std::string(dtype_name(t.dtype())) + ", the field " +
+                  std::string(dtype_name(wanted)));
   }
   if (o.strict)
     for (std::string_view n : of_prefix)
@@ -100,10 +113,12 @@ void load_weights(const WeightFile& file, std::vector<Weight>& weights, const We
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i].tensor = std::move(found[i]);
 }
 
-void save_weights(const std::string& path, const std::vector<Weight>& weights, const WeightOptions& o, const std::map<std::string, std::string>& metadata, SourceLoc loc) {
+void save_weights(const std::string& path, const std::vector<Weight>& weights, const WeightOptions& o,
+                  const std::map<std::string, std::string>& metadata, SourceLoc loc) {
   std::map<std::string, Tensor> all;
   for (const Weight& w : weights)
-    if (const std::string name = weight_name(w.field, o); !all.emplace(name, w.tensor).second) fail(ErrorCode::InvalidArgument, "save_safetensors", loc, "two fields are called '", shown(name), "'");
+    if (const std::string name = weight_name(w.field, o); !all.emplace(name, w.tensor).second)
+      fail(ErrorCode::InvalidArgument, "save_safetensors", loc, "two fields are called '", shown(name), "'");
   save_safetensors(path, all, metadata, loc);
 }
 
@@ -120,7 +135,8 @@ std::vector<std::string> WeightNames::below(const std::string& field, bool all) 
   std::vector<std::string> keys;
   if (!known_) return keys;
   const std::string start = field.empty() ? prefix_ : prefix_ + field + ".";
-  for (auto n = std::lower_bound(names_.begin(), names_.end(), start); n != names_.end() && n->starts_with(start); ++n) {
+  for (auto n = std::lower_bound(names_.begin(), names_.end(), start); n != names_.end() && n->starts_with(start);
+       ++n) {
     std::string key = n->substr(start.size());
     if (!all) key = key.substr(0, key.find('.'));
     if (keys.empty() || keys.back() != key) keys.push_back(std::move(key));

@@ -12,8 +12,8 @@ namespace reprise::detail {
 const Specialization* find(Compiled&, CallFrame&);
 /// Why a call runs the function itself.
 struct Eagerly {
-  std::uint64_t thrown = 0;   ///< such calls have thrown when they were traced: serve_thrown(); or 0
-  bool meanwhile = false;     ///< it is being compiled in the background
+  std::uint64_t thrown = 0;  ///< such calls have thrown when they were traced: serve_thrown(); or 0
+  bool meanwhile = false;    ///< it is being compiled in the background
 };
 /// While it lives this thread serves such a call: operators for which there is no code yet, and little to do, do
 /// without (runtime/front/eager.cc), since each would be waited for.
@@ -75,10 +75,10 @@ class StructureNames final : public LeafReader {
     std::string path;
     std::uint32_t argument;
     Kind kind;
-    std::uint32_t words;                  ///< that it takes: none of an Int
+    std::uint32_t words;  ///< that it takes: none of an Int
     friend bool operator==(const Leaf&, const Leaf&) = default;
   };
-  std::vector<Leaf> leaves;               ///< in the frame's order, from its second word on
+  std::vector<Leaf> leaves;  ///< in the frame's order, from its second word on
 
   explicit StructureNames(const std::vector<std::string>& argument_names)
       : LeafReader(Path::of_arguments(argument_names)) {}
@@ -114,7 +114,6 @@ class ArgumentCheck final : public LeafReader {
   std::vector<std::uint64_t> words_;
   std::size_t at_tensor_ = 0, at_integer_ = 0, at_number_ = 0, at_word_ = 0;
 };
-
 
 /// The leaves of a value, written down: what a check compares.
 class Leaves final : public LeafReader {

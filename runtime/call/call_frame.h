@@ -12,7 +12,8 @@ namespace reprise::runtime {
 using detail::CallFrame;
 using detail::FrameArray;
 
-/// Appends a concrete tensor; an undefined one (null) leaves a word of structure alone. Throws InvalidArgument for one of a finished trace, StorageFreed for a released one.
+/// Appends a concrete tensor; an undefined one (null) leaves a word of structure alone. Throws InvalidArgument for one
+/// of a finished trace, StorageFreed for a released one.
 void add_tensor(CallFrame&, const TensorImpl*);
 /// The same of one that fits this word (Note [Layout classes]), with the values of that.
 void add_tensor_as(CallFrame&, const TensorImpl&, std::uint64_t word);

@@ -11,7 +11,8 @@ namespace {
 bool is_large(const TensorImpl& t) {
   std::int64_t n = 1;
   for (int d = 0; d < t.rank; ++d)
-    if (t.strides[d] < 0 || t.strides[d] > kModestElements || (t.sizes[d] > 1 && (__builtin_mul_overflow(n, t.sizes[d], &n) || n > kModestElements)))
+    if (t.strides[d] < 0 || t.strides[d] > kModestElements ||
+        (t.sizes[d] > 1 && (__builtin_mul_overflow(n, t.sizes[d], &n) || n > kModestElements)))
       return true;
   return false;
 }
@@ -19,7 +20,9 @@ bool is_large(const TensorImpl& t) {
 // Equal strides are those of a dimension and of one of size 0 or 1 inside it. Of several such dimensions nobody knows.
 DimOrder order_in_memory(const TensorImpl& t) {
   DimOrder o;
-  auto outside = [&](int a, int b) { return t.strides[a] != t.strides[b] ? t.strides[a] > t.strides[b] : t.sizes[a] > 1 && t.sizes[b] <= 1; };
+  auto outside = [&](int a, int b) {
+    return t.strides[a] != t.strides[b] ? t.strides[a] > t.strides[b] : t.sizes[a] > 1 && t.sizes[b] <= 1;
+  };
   for (; o.rank < t.rank; ++o.rank) {
     int at = o.rank;
     for (; at > 0 && outside(o.rank, o.dims[at - 1]); --at) o.dims[at] = o.dims[at - 1];
@@ -33,7 +36,8 @@ bool has_strides_of(const TensorImpl& t, const DimOrder& o) {
   for (int k = o.rank; k-- > 0;) {
     const int d = o.dims[static_cast<std::size_t>(k)];
     if (t.strides[d] != want) return false;
-    if (t.sizes[d] > 1 && __builtin_mul_overflow(want, t.sizes[d], &want)) want = -1;  // beside a size of 0: no stride is that
+    // beside a size of 0: no stride is that
+    if (t.sizes[d] > 1 && __builtin_mul_overflow(want, t.sizes[d], &want)) want = -1;
   }
   return true;
 }
@@ -61,7 +65,8 @@ std::uint64_t number_of(const DimOrder& o) {
   std::uint64_t n = 0;
   for (int i = 0; i < o.rank; ++i) {
     const auto at = o.dims.begin() + i;
-    n = n * static_cast<std::uint64_t>(o.rank - i) + static_cast<std::uint64_t>(std::count_if(at, o.dims.begin() + o.rank, [&](std::uint8_t d) { return d < *at; }));
+    n = n * static_cast<std::uint64_t>(o.rank - i) +
+        static_cast<std::uint64_t>(std::count_if(at, o.dims.begin() + o.rank, [&](std::uint8_t d) { return d < *at; }));
   }
   return n;  // < 8!, so 16 bits hold it
 }
@@ -73,17 +78,21 @@ DimOrder order_of(std::uint64_t w) {
   if (layout_class(w) != LayoutClass::Dense) return o;
   std::uint64_t n = w >> 16 & 0xffff;
   std::array<std::uint64_t, kMaxRank> place;  // of dimension i among those that are left
-  for (int i = o.rank; i-- > 0; n /= static_cast<std::uint64_t>(o.rank - i)) place[static_cast<std::size_t>(i)] = n % static_cast<std::uint64_t>(o.rank - i);
+  for (int i = o.rank; i-- > 0; n /= static_cast<std::uint64_t>(o.rank - i))
+    place[static_cast<std::size_t>(i)] = n % static_cast<std::uint64_t>(o.rank - i);
   for (int i = 0; i < o.rank; ++i) {
     const auto at = o.dims.begin() + i;
-    std::rotate(at, at + static_cast<std::ptrdiff_t>(place[static_cast<std::size_t>(i)]), at + static_cast<std::ptrdiff_t>(place[static_cast<std::size_t>(i)]) + 1);
+    std::rotate(at, at + static_cast<std::ptrdiff_t>(place[static_cast<std::size_t>(i)]),
+                at + static_cast<std::ptrdiff_t>(place[static_cast<std::size_t>(i)]) + 1);
   }
   return o;
 }
 
 std::uint64_t structure_word(const TensorImpl& t) {
-  const std::uint64_t w = (static_cast<std::uint64_t>(t.dtype) + 1) | static_cast<std::uint64_t>(t.rank) << 8 | static_cast<std::uint64_t>(is_large(t)) << 14 |
-                          static_cast<std::uint64_t>(t.device.type) << 32 | static_cast<std::uint64_t>(t.device.index) << 40;
+  const std::uint64_t w = (static_cast<std::uint64_t>(t.dtype) + 1) | static_cast<std::uint64_t>(t.rank) << 8 |
+                          static_cast<std::uint64_t>(is_large(t)) << 14 |
+                          static_cast<std::uint64_t>(t.device.type) << 32 |
+                          static_cast<std::uint64_t>(t.device.index) << 40;
   auto of = [&](LayoutClass c, std::uint64_t more = 0) { return w | static_cast<std::uint64_t>(c) << 12 | more << 16; };
   const DimOrder row_major = row_major_order(t.rank);
   if (has_strides_of(t, row_major)) return of(LayoutClass::RowMajor);
@@ -91,7 +100,9 @@ std::uint64_t structure_word(const TensorImpl& t) {
   if (is_dense(t, row_major)) return of(LayoutClass::RowMajor);
   std::uint64_t classes = 0;
   for (int d = 0; d < t.rank; ++d) {
-    const StrideClass c = t.strides[d] == 1 ? StrideClass::One : t.strides[d] == 0 ? StrideClass::Zero : StrideClass::Other;
+    const StrideClass c = t.strides[d] == 1   ? StrideClass::One
+                          : t.strides[d] == 0 ? StrideClass::Zero
+                                              : StrideClass::Other;
     classes |= static_cast<std::uint64_t>(c) << 2 * d;
   }
   return of(LayoutClass::Strided, classes);
@@ -104,15 +115,22 @@ bool fits(const TensorImpl& t, std::uint64_t w, bool shown, bool general) {
   bool reads_without = false;
   for (int d = 0; d < t.rank; ++d) {
     const std::int64_t stride = t.strides[d];
-    const StrideClass own = stride == 1 ? StrideClass::One : stride == 0 ? StrideClass::Zero : StrideClass::Other, made = stride_class(w, d);
+    const StrideClass own = stride == 1   ? StrideClass::One
+                            : stride == 0 ? StrideClass::Zero
+                                          : StrideClass::Other,
+                      made = stride_class(w, d);
     const bool is_small = t.sizes[d] <= 1;
-    if (own != made && !(general && made == StrideClass::Other) && !(is_small && (made == StrideClass::Other || !shown))) return false;
+    if (own != made && !(general && made == StrideClass::Other) &&
+        !(is_small && (made == StrideClass::Other || !shown)))
+      return false;
     reads_without = reads_without || (made == StrideClass::Zero && t.sizes[d] == 0);
   }
-  // Nobody steps along a dimension of stride 0: kernels read what stands there outside of its loop, also where it has no elements. What they
-  // read must be there.
+  // Nobody steps along a dimension of stride 0: kernels read what stands there outside of its loop, also where it has
+  // no elements. What they read must be there.
   if (reads_without) {
-    const auto last = last_element(t.rank, t.offset, [&](int d) { return std::max<std::int64_t>(t.sizes[d], 1); }, [&](int d) { return t.strides[d]; });
+    const auto last = last_element(
+        t.rank, t.offset, [&](int d) { return std::max<std::int64_t>(t.sizes[d], 1); },
+        [&](int d) { return t.strides[d]; });
     if (!last || *last >= t.storage->bytes / item_size(t.dtype)) return false;
   }
   return true;
@@ -153,7 +171,10 @@ std::string layout_name(std::uint64_t w) {
   for (int d = 0; d < rank_of_word(w); ++d) {
     s += d ? ", " : "";
     const StrideClass c = stride_class(w, d);
-    s += !strided ? std::to_string(o.dims[static_cast<std::size_t>(d)]) : c == StrideClass::One ? "1" : c == StrideClass::Zero ? "0" : "any";
+    s += !strided                 ? std::to_string(o.dims[static_cast<std::size_t>(d)])
+         : c == StrideClass::One  ? "1"
+         : c == StrideClass::Zero ? "0"
+                                  : "any";
   }
   return s + "]";
 }

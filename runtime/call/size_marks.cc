@@ -12,11 +12,14 @@ namespace {
 
 TensorImpl& marked(const Tensor& x, const char* op, SourceLoc loc) {
   TensorImpl& t = defined_impl(x, op, loc);
-  if (t.trace) fail(ErrorCode::InvalidArgument, op, loc, "a traced tensor cannot be marked: mark the argument before the call");
+  if (t.trace)
+    fail(ErrorCode::InvalidArgument, op, loc, "a traced tensor cannot be marked: mark the argument before the call");
   return t;
 }
 
-const DimMark* mark_of(const TensorImpl& t, int d) { return t.notes && (t.notes->marks.set >> d & 1) ? &t.notes->marks.dims[d] : nullptr; }
+const DimMark* mark_of(const TensorImpl& t, int d) {
+  return t.notes && (t.notes->marks.set >> d & 1) ? &t.notes->marks.dims[d] : nullptr;
+}
 
 void set_mark(TensorImpl& t, int d, DimMark mark) {
   if (!t.notes) t.notes = new TensorNotes;
@@ -25,7 +28,8 @@ void set_mark(TensorImpl& t, int d, DimMark mark) {
 }
 
 std::string range_text(const DynamicRange& r) {
-  return std::to_string(r.min) + " to " + (r.max == INT64_MAX ? "any size" : std::to_string(r.max)) + (r.multiple_of == 1 ? "" : ", a multiple of " + std::to_string(r.multiple_of));
+  return std::to_string(r.min) + " to " + (r.max == INT64_MAX ? "any size" : std::to_string(r.max)) +
+         (r.multiple_of == 1 ? "" : ", a multiple of " + std::to_string(r.multiple_of));
 }
 
 }  // namespace
@@ -37,14 +41,18 @@ void mark_dynamic(const Tensor& x, int dim, DynamicRange r, SourceLoc loc) {
     fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "no size is from ", range_text(r));
   std::int64_t n = t.sizes[d];
   if (n < r.min || n > r.max || n % r.multiple_of != 0)
-    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "size ", n, " of dimension ", d, " is not from ", range_text(r));
+    fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "size ", n, " of dimension ", d, " is not from ",
+         range_text(r));
   DimMark mark{r.min, r.max, r.multiple_of, false, r.outside == Outside::Recompiles, loc};
   if (const DimMark* before = mark_of(t, d)) {
-    if (before->is_static) fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "dimension ", d, " was marked static: it is a constant, or it varies");
+    if (before->is_static)
+      fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "dimension ", d,
+           " was marked static: it is a constant, or it varies");
     mark.min = std::max(mark.min, before->min), mark.max = std::min(mark.max, before->max);  // the size is within both
     const std::int64_t common = std::gcd(mark.multiple_of, before->multiple_of);
     if (__builtin_mul_overflow(mark.multiple_of / common, before->multiple_of, &mark.multiple_of))
-      fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "steps of ", r.multiple_of, " and of ", before->multiple_of, ", as dimension ", d, " was marked, have no multiple that 63 bits count");
+      fail(ErrorCode::InvalidArgument, "mark_dynamic", loc, "steps of ", r.multiple_of, " and of ", before->multiple_of,
+           ", as dimension ", d, " was marked, have no multiple that 63 bits count");
   }
   set_mark(t, d, mark);
 }
@@ -53,7 +61,8 @@ void mark_static(const Tensor& x, int dim, SourceLoc loc) {
   TensorImpl& t = marked(x, "mark_static", loc);
   int d = wrap_dim(dim, t.rank, "mark_static", loc);
   if (const DimMark* before = mark_of(t, d); before && !before->is_static)
-    fail(ErrorCode::InvalidArgument, "mark_static", loc, "dimension ", d, " was marked dynamic: it varies, or it is a constant");
+    fail(ErrorCode::InvalidArgument, "mark_static", loc, "dimension ", d,
+         " was marked dynamic: it varies, or it is a constant");
   set_mark(t, d, {t.sizes[d], t.sizes[d], 1, true, false, loc});
 }
 

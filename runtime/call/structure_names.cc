@@ -34,11 +34,18 @@ Told tensors(std::uint64_t now, std::uint64_t before) {
   auto dtype = [](std::uint64_t w) { return std::string(dtype_name(static_cast<DType>((w & 0xff) - 1))); };
   auto rank = [](std::uint64_t w) { return std::to_string(runtime::rank_of_word(w)) + "-dimensional"; };
   if (!now || !before) return {now ? "a tensor" : "undefined", before ? "a tensor" : "undefined", kOfItsOwn};
-  if (dtype(now) != dtype(before)) return {dtype(now), dtype(before), "each dtype is a compilation of its own: convert with to() before the call, or let there be few"};
-  if (device_of(now) != device_of(before)) return {"on " + device_of(now), "on " + device_of(before), "each device is a compilation of its own"};
-  if (rank(now) != rank(before)) return {rank(now), rank(before), "each number of dimensions is a compilation of its own: view() or unsqueeze() before the call"};
+  if (dtype(now) != dtype(before))
+    return {dtype(now), dtype(before),
+            "each dtype is a compilation of its own: convert with to() before the call, or let there be few"};
+  if (device_of(now) != device_of(before))
+    return {"on " + device_of(now), "on " + device_of(before), "each device is a compilation of its own"};
+  if (rank(now) != rank(before))
+    return {rank(now), rank(before),
+            "each number of dimensions is a compilation of its own: view() or unsqueeze() before the call"};
   if ((now ^ before) & runtime::kLayoutBits)
-    return {runtime::layout_name(now), runtime::layout_name(before), "each class of layouts is a compilation of its own: call contiguous() before, where the layout does not matter"};
+    return {runtime::layout_name(now), runtime::layout_name(before),
+            "each class of layouts is a compilation of its own: call contiguous() before, where the layout does not "
+            "matter"};
   return {"of more than 2^44 elements, or with a larger or a negative stride", "smaller", kOfItsOwn};
 }
 
@@ -126,28 +133,34 @@ std::vector<std::uint32_t> tensor_words_of(const StructureNames& names) {
   return at;
 }
 
-void StructureNames::add(Kind kind, std::uint32_t words) { leaves.push_back({path_.text(), static_cast<std::uint32_t>(path_.argument()), kind, words}); }
+void StructureNames::add(Kind kind, std::uint32_t words) {
+  leaves.push_back({path_.text(), static_cast<std::uint32_t>(path_.argument()), kind, words});
+}
 
-StructureDifference difference_of(const StructureNames& made, const FrameArray<std::uint64_t>& made_words, const StructureNames& call,
-                                  const FrameArray<std::uint64_t>& call_words) {
+StructureDifference difference_of(const StructureNames& made, const FrameArray<std::uint64_t>& made_words,
+                                  const StructureNames& call, const FrameArray<std::uint64_t>& call_words) {
   StructureDifference d;
   std::set<std::uint32_t> differ;  // arguments
-  // What tells how much follows (a length, whether something is there) stands before it: of each argument the first difference is
-  // at one path. The rest of such an argument is passed over.
+  // What tells how much follows (a length, whether something is there) stands before it: of each argument the first
+  // difference is at one path. The rest of such an argument is passed over.
   auto next_argument = [](const StructureNames& n, std::size_t& i, std::size_t& word) {
-    for (const std::uint32_t a = n.leaves[i].argument; i < n.leaves.size() && n.leaves[i].argument == a; ++i) word += n.leaves[i].words;
+    for (const std::uint32_t a = n.leaves[i].argument; i < n.leaves.size() && n.leaves[i].argument == a; ++i)
+      word += n.leaves[i].words;
   };
   std::size_t i = 0, j = 0, at_made = 1, at_call = 1;
   while (i < made.leaves.size() && j < call.leaves.size()) {
     const Leaf &m = made.leaves[i], &c = call.leaves[j];
     if (m.argument != c.argument) {  // one of them is empty in one of the calls
       const Leaf& here = m.argument < c.argument ? m : c;
-      if (differ.insert(here.argument).second && d.failed.empty()) d.failed = place(here) + (&here == &c ? " is new" : " is not there"), d.remedy = kOfItsOwn, d.argument = place(here);
+      if (differ.insert(here.argument).second && d.failed.empty())
+        d.failed = place(here) + (&here == &c ? " is new" : " is not there"), d.remedy = kOfItsOwn,
+        d.argument = place(here);
       if (&here == &m) next_argument(made, i, at_made);
       else next_argument(call, j, at_call);
       continue;
     }
-    if (m == c && std::memcmp(made_words.begin() + at_made, call_words.begin() + at_call, m.words * sizeof(std::uint64_t)) == 0) {
+    if (m == c &&
+        std::memcmp(made_words.begin() + at_made, call_words.begin() + at_call, m.words * sizeof(std::uint64_t)) == 0) {
       at_made += m.words, at_call += c.words, ++i, ++j;
       continue;
     }
@@ -165,7 +178,9 @@ StructureDifference difference_of(const StructureNames& made, const FrameArray<s
     d.remedy = "each list of types is a compilation of its own";
   }
   d.arguments = std::max<std::size_t>(differ.size(), 1);
-  if (differ.size() > 1) d.failed += " (and " + std::to_string(differ.size() - 1) + (differ.size() == 2 ? " other argument differs)" : " other arguments differ)");
+  if (differ.size() > 1)
+    d.failed += " (and " + std::to_string(differ.size() - 1) +
+                (differ.size() == 2 ? " other argument differs)" : " other arguments differ)");
   return d;
 }
 

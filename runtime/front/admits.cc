@@ -5,8 +5,8 @@
 
 #include "base/thread_object.h"
 #include "graph/tape_seam.h"
-#include "runtime/trace/joint.h"
 #include "runtime/build/specialization.h"
+#include "runtime/trace/joint.h"
 #include "runtime/trace/written_memory.h"
 #include "tensor/impl.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::uint32_t kOtherMiss = ~0u;
 
-// What this thread last saw fit: addresses and values of the inputs of one specialization. The overlap test is exact and
-// not free; a tensor that is where it was and shaped as it was is not tested again against others that are too.
+// What this thread last saw fit: addresses and values of the inputs of one specialization. The overlap test is exact
+// and not free; a tensor that is where it was and shaped as it was is not tested again against others that are too.
 struct OverlapMemory {
   std::uint64_t serial = 0;
   std::vector<const void*> data;
@@ -48,7 +48,9 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
     memory.values.assign(f.values.begin(), f.values.end());
   }
   auto moved = [&](std::size_t i) { return memory.serial != s.serial || has_moved(memory, s, f, i); };
-  auto is_written = [&](std::size_t i) { return std::binary_search(s.written_inputs.begin(), s.written_inputs.end(), i); };
+  auto is_written = [&](std::size_t i) {
+    return std::binary_search(s.written_inputs.begin(), s.written_inputs.end(), i);
+  };
   memory.moved.assign(n, 0);
   std::size_t tests = 0;
   bool alone = true;
@@ -59,10 +61,14 @@ bool written_inputs_are_alone(const Specialization& s, const CallFrame& f) {
     tests += written ? n : s.written_inputs.size();
     if (written && overlaps_itself(*f.tensors[i])) alone = false;
   }
-  auto meet = [&](std::size_t i, std::size_t w) { return i != w && (memory.moved[i] || memory.moved[w]) && !s.are_one_input(i, w) && overlaps(*f.tensors[i], *f.tensors[w]); };
+  auto meet = [&](std::size_t i, std::size_t w) {
+    return i != w && (memory.moved[i] || memory.moved[w]) && !s.are_one_input(i, w) &&
+           overlaps(*f.tensors[i], *f.tensors[w]);
+  };
   if (alone && tests > 16 * n + 64) {  // to sort them is less
     memory.written.assign(f.tensors, s.written_inputs);
-    for (std::size_t i = 0; i < n && alone; ++i) alone = !memory.written.any_near(*f.tensors[i], [&](std::uint32_t w) { return meet(i, w); });
+    for (std::size_t i = 0; i < n && alone; ++i)
+      alone = !memory.written.any_near(*f.tensors[i], [&](std::uint32_t w) { return meet(i, w); });
   } else if (tests) {
     for (std::size_t i = 0; i < n && alone; ++i) {
       if (!memory.moved[i]) continue;
@@ -99,7 +105,8 @@ bool are_passed_once(const Specialization& s, const CallFrame& f, const std::vec
 // What stands for whole storages in a frame. They borrow the storages: the call's tensors hold these.
 using Wholes = std::deque<TensorImpl>;
 
-// Arguments have more values than their words tell, and storages are inputs: which, is known when the captured tensors are.
+// Arguments have more values than their words tell, and storages are inputs: which, is known when the captured tensors
+// are.
 void add_arguments_extras(const Specialization& s, CallFrame& f) {
   const std::size_t arguments = f.tensors.size();
   for (std::size_t i = 0; i < arguments; ++i) add_extra_values(f, *f.tensors[i], s.extra_values[i]);
@@ -142,12 +149,16 @@ bool are_the_same(const Specialization& s, const CallFrame& f) {
 bool Specialization::are_one_input(std::size_t i, std::size_t j) const {
   if (!same_as.empty() && same_as[i] == same_as[j]) return true;
   return std::any_of(wholes.begin(), wholes.end(), [&](const Traced::Whole& w) {
-    auto on = [&](std::size_t k) { return k == w.input || std::find(w.members.begin(), w.members.end(), k) != w.members.end(); };
+    auto on = [&](std::size_t k) {
+      return k == w.input || std::find(w.members.begin(), w.members.end(), k) != w.members.end();
+    };
     return on(i) && on(j);
   });
 }
 
-bool Specialization::shows_strides_of(std::size_t i) const { return std::find(shown_strides.begin(), shown_strides.end(), i) != shown_strides.end(); }
+bool Specialization::shows_strides_of(std::size_t i) const {
+  return std::find(shown_strides.begin(), shown_strides.end(), i) != shown_strides.end();
+}
 
 std::vector<std::uint32_t> unused_words(const Specialization& s) {
   std::vector<std::uint32_t> words;
@@ -159,7 +170,8 @@ std::vector<std::uint32_t> unused_words(const Specialization& s) {
 
 bool is_gone(const Specialization& s) {
   return std::any_of(s.captured.begin(), s.captured.end(), [](const Captured& c) { return c.is_gone(); }) ||
-         std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) || (s.function && s.function->is_gone());
+         std::any_of(s.asked.begin(), s.asked.end(), [](const Asked& a) { return a.variable->is_gone(); }) ||
+         (s.function && s.function->is_gone());
 }
 
 namespace {
@@ -198,7 +210,9 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
       const TensorImpl* now = c.now();
       const std::size_t i = f.tensors.size();
       if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i))) return false;
-      if (graph::tape.load(std::memory_order_relaxed) && wants_gradient(*now) != wanted(static_cast<std::size_t>(&c - s.captured.data()))) return false;
+      if (graph::tape.load(std::memory_order_relaxed) &&
+          wants_gradient(*now) != wanted(static_cast<std::size_t>(&c - s.captured.data())))
+        return false;
       if (extras) add_extra_values(f, *now, s.extra_values[i]);
       return true;
     });
@@ -230,7 +244,8 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
 
 bool admits_alike(const Specialization& s, CallFrame& f) {
   if (!s.settings.hold()) return false;
-  if (s.at_once) [[likely]] return s.guards.hold(f.values.data());
+  if (s.at_once) [[likely]]
+    return s.guards.hold(f.values.data());
   return s.plain ? s.guards.hold(f.values.data()) && written_inputs_are_alone(s, f) : admits_in_full(s, f, nullptr);
 }
 

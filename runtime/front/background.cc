@@ -42,13 +42,16 @@ class Background {
   // With mu_ held: there is one now.
   bool has_thread() {
     if (begun_ && generation_ == fork_generation()) return true;
-    if (begun_) new std::deque<std::function<void()>>(std::exchange(tasks_, {}));  // the parent's: what they hold was made for its threads, and stays as it is
+    // the parent's: what they hold was made for its threads, and stays as it is
+    if (begun_) new std::deque<std::function<void()>>(std::exchange(tasks_, {}));
     static const int at_exit = std::atexit([] { get().end(); });
     static_cast<void>(at_exit);
     sigset_t all, before;
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
-    begun_ = pthread_create(&thread_, nullptr, [](void* b) -> void* { return static_cast<Background*>(b)->work(), nullptr; }, this) == 0;
+    begun_ = pthread_create(
+                 &thread_, nullptr, [](void* b) -> void* { return static_cast<Background*>(b)->work(), nullptr; },
+                 this) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     generation_ = fork_generation();
     return begun_;

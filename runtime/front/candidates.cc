@@ -14,19 +14,20 @@ namespace reprise::detail {
 
 namespace {
 
-constexpr std::size_t kFew = 4;            // not worth sorting
-constexpr std::size_t kMostWords = 1024;   // of one specialization's that are looked at
+constexpr std::size_t kFew = 4;           // not worth sorting
+constexpr std::size_t kMostWords = 1024;  // of one specialization's that are looked at
 
 using WordRange = guards::GuardSet::WordRange;
 
 struct Asks {
   std::int64_t lo, hi;
-  std::size_t who;   // an index into those that are sorted
+  std::size_t who;  // an index into those that are sorted
 };
 
 /// The ranges that overlap no other, equal ones beside each other.
 std::vector<Asks> apart(std::vector<Asks> all) {
-  std::sort(all.begin(), all.end(), [](const Asks& a, const Asks& b) { return std::tuple(a.lo, a.hi, a.who) < std::tuple(b.lo, b.hi, b.who); });
+  std::sort(all.begin(), all.end(),
+            [](const Asks& a, const Asks& b) { return std::tuple(a.lo, a.hi, a.who) < std::tuple(b.lo, b.hi, b.who); });
   std::vector<Asks> out;
   for (const Asks& a : all)
     if (out.empty() || a.lo > out.back().hi || (a.lo == out.back().lo && a.hi == out.back().hi)) out.push_back(a);
@@ -52,11 +53,13 @@ struct Candidates::Asked {
 
 Candidates Candidates::of_structure(std::vector<const Specialization*> all) {
   const FrameArray<std::uint64_t>* structure = all.empty() ? nullptr : &all.front()->structure;
-  if (!std::all_of(all.begin(), all.end(), [&](const Specialization* s) { return s->structure == *structure; })) structure = nullptr;
+  if (!std::all_of(all.begin(), all.end(), [&](const Specialization* s) { return s->structure == *structure; }))
+    structure = nullptr;
   return Candidates(std::move(all), structure);
 }
 
-Candidates::Candidates(std::vector<const Specialization*> all, const FrameArray<std::uint64_t>* structure) : structure_(structure) {
+Candidates::Candidates(std::vector<const Specialization*> all, const FrameArray<std::uint64_t>* structure)
+    : structure_(structure) {
   if (all.size() > 1) {
     std::vector<Asked> asked;
     for (const Specialization* s : all) asked.push_back({s->guards.word_ranges(kMostWords)});
@@ -65,13 +68,15 @@ Candidates::Candidates(std::vector<const Specialization*> all, const FrameArray<
   some_ = std::move(all);
 }
 
-// The word that has the most values comes first, of several the first one; then those that tell apart what the ones before leave together.
+// The word that has the most values comes first, of several the first one; then those that tell apart what the ones
+// before leave together.
 bool Candidates::by_values(const std::vector<const Specialization*>& all, const std::vector<Asked>& asked) {
   std::map<std::uint32_t, std::set<std::int64_t>> values;
   for (const Asked& a : asked)
     for (const WordRange& r : a.ranges)
       if (r.lo == r.hi) values[r.word].insert(r.lo);
-  const auto first = std::max_element(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const auto first = std::max_element(values.begin(), values.end(),
+                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (first == values.end() || first->second.size() < 2) return false;
   auto made = std::make_shared<Values>();
   std::vector<Values::Key> keys(all.size());
@@ -115,7 +120,8 @@ bool Candidates::by_values(const std::vector<const Specialization*>& all, const 
     if (most == kinds) break;
     take(best), kinds = most;
   }
-  // Few of some share a place: whether a second one is looked at, and what comes after that, is what a processor foresees badly.
+  // Few of some share a place: whether a second one is looked at, and what comes after that, is what a processor
+  // foresees badly.
   constexpr std::size_t kSome = 256;
   made->slots.resize(std::bit_ceil((kinds <= kSome ? 8 : 2) * kinds));
   std::vector<std::vector<const Specialization*>> groups;
@@ -161,7 +167,8 @@ bool Candidates::by_ranges(const std::vector<const Specialization*>& all, const 
   for (std::size_t i = 0; i < ranges.size();) {
     std::vector<const Specialization*> in;
     std::size_t end = i;
-    for (; end < ranges.size() && ranges[end].lo == ranges[i].lo; ++end) in.push_back(all[ranges[end].who]), taken[ranges[end].who] = true;
+    for (; end < ranges.size() && ranges[end].lo == ranges[i].lo; ++end)
+      in.push_back(all[ranges[end].who]), taken[ranges[end].who] = true;
     made->sorted.push_back({ranges[i].lo, ranges[i].hi, {}});
     made->sorted.back().in = Candidates(std::move(in));  // fewer than all: there are two ranges at least
     i = end;

@@ -12,11 +12,11 @@ namespace reprise::detail {
 
 struct Specialization;
 
-/// The specializations of one structure, so that a call meets few that do not admit it. Where many of them ask words of the call (sizes,
-/// integers) for one value each, these are hashed. Where they ask a word for ranges that do not overlap, they are sorted by it. The
-/// same is done with those of one value or range, and with those that do not ask. What is left is gone through, oldest first.
-/// Nobody is told apart by what only admits() can check; it checks whoever is met in full.
-/// Immutable; any thread.
+/// The specializations of one structure, so that a call meets few that do not admit it. Where many of them ask words of
+/// the call (sizes, integers) for one value each, these are hashed. Where they ask a word for ranges that do not
+/// overlap, they are sorted by it. The same is done with those of one value or range, and with those that do not ask.
+/// What is left is gone through, oldest first. Nobody is told apart by what only admits() can check; it checks whoever
+/// is met in full. Immutable; any thread.
 class Candidates {
  public:
   Candidates() = default;
@@ -28,13 +28,15 @@ class Candidates {
   /// Are they found by values, so that the latest hit need not be tried first?
   bool are_hashed() const { return values_ != nullptr; }
   /// Are they all of the structure that the call has? Where not, admits() is to ask each of them.
-  bool are_of(const FrameArray<std::uint64_t>& structure) const { return structure_ && runtime::same_words(*structure_, structure); }
+  bool are_of(const FrameArray<std::uint64_t>& structure) const {
+    return structure_ && runtime::same_words(*structure_, structure);
+  }
   /// That of all of them; null: they have several, or nobody has asked.
   const FrameArray<std::uint64_t>* structure() const { return structure_; }
   /// Is there none beside this one?
   bool are_only(const Specialization& s) const { return some_.size() == 1 && some_.front() == &s; }
-  /// Calls admits(s) for each specialization that the call's own words do not rule out, until one says true; that one, or null.
-  /// word(i) is the i-th of `count`; admits() may move them.
+  /// Calls admits(s) for each specialization that the call's own words do not rule out, until one says true; that one,
+  /// or null. word(i) is the i-th of `count`; admits() may move them.
   template <class Word, class F>
   const Specialization* first(const Word& word, std::size_t count, const F& admits) const;
 
@@ -48,8 +50,8 @@ class Candidates {
   template <class F>
   const Specialization* first_of_all(const F& admits) const;
   const FrameArray<std::uint64_t>* structure_ = nullptr;  ///< one of theirs
-  std::vector<const Specialization*> some_;     ///< gone through; empty where there are values or ranges
-  std::shared_ptr<const Values> values_;        ///< shared, so that tables can be copied
+  std::vector<const Specialization*> some_;               ///< gone through; empty where there are values or ranges
+  std::shared_ptr<const Values> values_;                  ///< shared, so that tables can be copied
   std::shared_ptr<const Ranges> ranges_;
 };
 
@@ -58,14 +60,14 @@ struct Candidates::Values {
   using Key = std::array<std::int64_t, kMost>;  ///< of the words, and zeros
   struct Slot {
     Key key;
-    const Specialization* only;                 ///< of the group, if it has no other
-    std::uint32_t group;                        ///< one more than its index; 0: empty
+    const Specialization* only;  ///< of the group, if it has no other
+    std::uint32_t group;         ///< one more than its index; 0: empty
   };
   std::array<std::uint32_t, kMost> words{};
   std::size_t used = 0;
-  std::vector<Slot> slots;                      ///< open addressing: twice as many as groups at least, a power of two
+  std::vector<Slot> slots;  ///< open addressing: twice as many as groups at least, a power of two
   std::vector<Candidates> groups;
-  Candidates others;                            ///< do not ask each of the words for one value
+  Candidates others;  ///< do not ask each of the words for one value
 
   static bool same(const Key& a, const Key& b) {
     std::int64_t bits = 0;
@@ -75,7 +77,8 @@ struct Candidates::Values {
   /// The slot of the key, or the empty one where it would be.
   std::size_t at(const Key& k) const {
     std::uint64_t h = 0;
-    for (std::size_t i = 0; i < used; ++i) h = (h ^ static_cast<std::uint64_t>(k[i])) * 0xff51afd7ed558ccdull, h ^= h >> 32;
+    for (std::size_t i = 0; i < used; ++i)
+      h = (h ^ static_cast<std::uint64_t>(k[i])) * 0xff51afd7ed558ccdull, h ^= h >> 32;
     std::size_t i = h & (slots.size() - 1);
     while (slots[i].group && !same(slots[i].key, k)) i = (i + 1) & (slots.size() - 1);
     return i;
@@ -83,13 +86,16 @@ struct Candidates::Values {
 };
 
 struct Candidates::Ranges {
-  struct Range { std::int64_t lo, hi; Candidates in; };
+  struct Range {
+    std::int64_t lo, hi;
+    Candidates in;
+  };
   std::uint32_t word = 0;
-  std::vector<Range> sorted;                    ///< apart from each other, the lowest first
-  Candidates others;                            ///< do not ask for the word, or for a range that overlaps
+  std::vector<Range> sorted;  ///< apart from each other, the lowest first
+  Candidates others;          ///< do not ask for the word, or for a range that overlaps
 
   const Candidates* holding(std::int64_t v) const {
-    std::size_t from = 0, to = sorted.size();   // the first range that begins past v
+    std::size_t from = 0, to = sorted.size();  // the first range that begins past v
     while (from < to) {
       const std::size_t middle = (from + to) / 2;
       if (sorted[middle].lo <= v) from = middle + 1;

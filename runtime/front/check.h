@@ -12,9 +12,9 @@
 
 namespace reprise::detail {
 
-/// Runs a function eagerly, so that its effects on tensors can be told and undone: the bytes of a storage are kept before it is
-/// first written, the sizes of a tensor before they are first changed. Storages that the function makes itself are its own.
-/// One thread, like any interpreter.
+/// Runs a function eagerly, so that its effects on tensors can be told and undone: the bytes of a storage are kept
+/// before it is first written, the sizes of a tensor before they are first changed. Storages that the function makes
+/// itself are its own. One thread, like any interpreter.
 class CheckInterpreter final : public graph::Interpreter {
  public:
   /// Beside a replay the function gets the random numbers that the replay will take; otherwise it takes its own.
@@ -23,7 +23,7 @@ class CheckInterpreter final : public graph::Interpreter {
 
   /// A storage that is written, as it was before and as the function left it.
   struct Written {
-    Tensor all;                ///< its bytes, seen as elements of the tensor that was written
+    Tensor all;  ///< its bytes, seen as elements of the tensor that was written
     Tensor before, after;
     std::uint64_t version;
   };
@@ -32,12 +32,12 @@ class CheckInterpreter final : public graph::Interpreter {
     struct Metadata {
       std::int64_t sizes[kMaxRank], strides[kMaxRank], offset;
       int rank;
-      Tensor storage;          ///< keeps it
+      Tensor storage;  ///< keeps it
       friend bool operator==(const Metadata&, const Metadata&);
     };
     Tensor tensor;
     Metadata before, after;
-    Tensor elements;           ///< as the function left them, if it changed the metadata
+    Tensor elements;  ///< as the function left them, if it changed the metadata
   };
   /// The operator that made, or last wrote, a storage.
   struct Maker {

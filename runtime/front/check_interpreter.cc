@@ -56,7 +56,9 @@ bool operator==(const CheckInterpreter::Shaped::Metadata& a, const CheckInterpre
          std::equal(a.sizes, a.sizes + a.rank, b.sizes) && std::equal(a.strides, a.strides + a.rank, b.strides);
 }
 
-CheckInterpreter::CheckInterpreter(Random random) : Interpreter(graph::Key::Trace), random_(random) { std::tie(seed, first_random) = graph::take_random(0); }
+CheckInterpreter::CheckInterpreter(Random random) : Interpreter(graph::Key::Trace), random_(random) {
+  std::tie(seed, first_random) = graph::take_random(0);
+}
 
 void CheckInterpreter::keep_bytes(const Tensor& t) {
   Storage* s = t.impl()->storage;
@@ -106,12 +108,14 @@ void CheckInterpreter::mutate_metadata(const graph::OpCall& c) {
   const std::uint64_t version = before ? before->version.load(std::memory_order_relaxed) : 0;
   graph::forward_metadata(c);
   const Storage* now = self.impl() ? self.impl()->storage : nullptr;
-  if (now && now == before && version != now->version.load(std::memory_order_relaxed) && !own_storages_.count(now) && !kept_.count(now)) {
+  if (now && now == before && version != now->version.load(std::memory_order_relaxed) && !own_storages_.count(now) &&
+      !kept_.count(now)) {
     graph::PlainScope plain;
     grown_.push_back({whole(self.impl()->storage, self.impl()->dtype), version});
   }
-  if (now == before || graph::view_facts_of(c.op.id).of == graph::ViewOf::Source) return;  // set_ takes another tensor's
-  own_storages_.insert(now);                                 // a larger one
+  // set_ takes another tensor's
+  if (now == before || graph::view_facts_of(c.op.id).of == graph::ViewOf::Source) return;
+  own_storages_.insert(now);  // a larger one
   makers_[now] = {&c.op, c.loc};
 }
 

@@ -23,13 +23,13 @@
 #include "device/late_faults.h"
 #include "graph/interpreter.h"
 #include "passes/registered.h"
-#include "runtime/front/background.h"
 #include "runtime/call/call.h"
+#include "runtime/call/structure_names.h"
+#include "runtime/front/background.h"
 #include "runtime/front/compiled.h"
 #include "runtime/front/generality.h"
-#include "runtime/trace/left_trace.h"
 #include "runtime/front/nearest_miss.h"
-#include "runtime/call/structure_names.h"
+#include "runtime/trace/left_trace.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -38,7 +38,8 @@ namespace reprise::detail {
 
 Around around() {
   const graph::ThreadState& t = graph::thread_state;
-  if (!(t.modes & bit(graph::Key::Trace))) [[likely]] return {};
+  if (!(t.modes & bit(graph::Key::Trace))) [[likely]]
+    return {};
   if (has_left_trace()) refuse_left_trace("compile", {});
   return {dynamic_cast<Tracer*>(t.top[static_cast<std::size_t>(graph::Key::Trace)]->by), true};
 }
@@ -48,33 +49,48 @@ namespace {
 void log_compiled(const Compiled& c, const Specialization& s, const NearestMiss& before) {
   if (log::on(log::Channel::Compile))
     log::event(log::Event::compiled, s.name,
-               "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) + " launches; trace " +
-                   std::to_string(s.trace_ns / 1000) + " us, passes and code " + std::to_string(s.build_ns / 1000) + " us",
-               {{"guards", s.guards.size()}, {"launches", s.program.steps.size()}, {"trace_us", s.trace_ns / 1000}, {"build_us", s.build_ns / 1000},
-                {"functionalize_us", s.phases.us(Phase::Functionalize)}, {"passes_us", s.phases.us(Phase::Passes)}, {"lower_us", s.phases.us(Phase::Lower)},
-                {"code_us", s.phases.us(Phase::MachineCode)}, {"load_us", s.phases.us(Phase::Load)}});
+               "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) +
+                   " launches; trace " + std::to_string(s.trace_ns / 1000) + " us, passes and code " +
+                   std::to_string(s.build_ns / 1000) + " us",
+               {{"guards", s.guards.size()},
+                {"launches", s.program.steps.size()},
+                {"trace_us", s.trace_ns / 1000},
+                {"build_us", s.build_ns / 1000},
+                {"functionalize_us", s.phases.us(Phase::Functionalize)},
+                {"passes_us", s.phases.us(Phase::Passes)},
+                {"lower_us", s.phases.us(Phase::Lower)},
+                {"code_us", s.phases.us(Phase::MachineCode)},
+                {"load_us", s.phases.us(Phase::Load)}});
   if (!before.name.empty() && log::on(log::Channel::Recompiles))
     log::event(log::Event::recompiled, s.name,
-               "new specialization (" + std::to_string(c.owned.size()) + " of " + std::to_string(c.options.max_specializations) + "): " + before.name +
+               "new specialization (" + std::to_string(c.owned.size()) + " of " +
+                   std::to_string(c.options.max_specializations) + "): " + before.name +
                    " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
-               {{"against", before.name}, {"failed", before.failed}, {"remedy", before.remedy}, {"specializations", c.owned.size()}});
+               {{"against", before.name},
+                {"failed", before.failed},
+                {"remedy", before.remedy},
+                {"specializations", c.owned.size()}});
   if (log::on(log::Channel::Epilogue))
     for (std::size_t i = 0; i < s.program.graph.outputs.size(); ++i) {
       const graph::OutputSpec& o = s.program.graph.outputs[i];
       if (o.kind != graph::OutputSpec::Kind::NewValueOfInput) continue;
       const std::string& input = s.program.graph.values[s.program.graph.inputs[o.source].value.v].name;
       bool in_place = s.program.lowered.outputs[i].in_place;
-      log::event(log::Event::mutation, s.name, input + (in_place ? " is written in place: " : " is written in the epilogue: ") + s.program.lowered.outputs[i].why,
+      log::event(log::Event::mutation, s.name,
+                 input + (in_place ? " is written in place: " : " is written in the epilogue: ") +
+                     s.program.lowered.outputs[i].why,
                  {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
     }
   if (log::on(log::Channel::Fusion))
-    s.for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) { log::event(log::Event::launches, s.name, kernels::print(p.lowered), {{"launches", p.steps.size()}}); });
+    s.for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+      log::event(log::Event::launches, s.name, kernels::print(p.lowered), {{"launches", p.steps.size()}});
+    });
 }
 
 /// What a specialization is published with: made of the call that it is for.
 struct Introduction {
-  NearestMiss nearest;                     // what did not admit the call
-  std::shared_ptr<StructureNames> names;   // of the call's words
+  NearestMiss nearest;                    // what did not admit the call
+  std::shared_ptr<StructureNames> names;  // of the call's words
   std::vector<std::uint32_t> tensor_words;
 };
 
@@ -90,8 +106,16 @@ void introduce(Compiled& c, std::unique_ptr<Specialization>& made, Introduction&
 }
 
 Miss miss_of(const Compiled& c, Miss::Kind kind, NearestMiss nearest, double ms) {
-  return {.kind = kind, .function = c.options.name, .nearest = std::move(nearest.name), .reason = std::move(nearest.failed), .argument = std::move(nearest.argument),
-          .seen = std::move(nearest.seen), .expected = std::move(nearest.expected), .line = std::move(nearest.line), .remedy = std::move(nearest.remedy), .ms = ms};
+  return {.kind = kind,
+          .function = c.options.name,
+          .nearest = std::move(nearest.name),
+          .reason = std::move(nearest.failed),
+          .argument = std::move(nearest.argument),
+          .seen = std::move(nearest.seen),
+          .expected = std::move(nearest.expected),
+          .line = std::move(nearest.line),
+          .remedy = std::move(nearest.remedy),
+          .ms = ms};
 }
 Miss miss_compiled(const Compiled& c, const std::string& specialization, NearestMiss nearest, double ms) {
   Miss m = miss_of(c, Miss::Kind::Compiled, std::move(nearest), ms);
@@ -126,9 +150,11 @@ void BackgroundBuild::run() noexcept {
     try {
       made = build(std::move(call));
     } catch (const Error& e) {
-      if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;  // says nothing of the next call
+      // says nothing of the next call
+      if (e.code() != ErrorCode::NotTraceable && e.code() != ErrorCode::Internal) throw;
       where = e.where();
-      refused.emplace(bail_of(e), (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
+      refused.emplace(bail_of(e),
+                      (e.code() == ErrorCode::Internal ? "compilation failed: " : "") + std::string(e.what()));
     }
   } catch (const std::exception& e) {
     warn(e.what());
@@ -137,7 +163,8 @@ void BackgroundBuild::run() noexcept {
   }
   const std::shared_ptr<Compiled> c = of.lock();
   if (!c) return;
-  const auto is_wanted = [&] { return std::find(c->builds.begin(), c->builds.end(), entry) != c->builds.end(); };  // else the function was reset
+  // else the function was reset
+  const auto is_wanted = [&] { return std::find(c->builds.begin(), c->builds.end(), entry) != c->builds.end(); };
   std::shared_ptr<const MissCallback::Function> whom;
   std::string specialization;
   double ms = 0;
@@ -154,7 +181,8 @@ void BackgroundBuild::run() noexcept {
     warn(e.what());
   }
   try {
-    if (whom) tell_miss(*whom, miss_compiled(*c, specialization, std::move(with.nearest), ms));  // before who waits goes on
+    // before who waits goes on
+    if (whom) tell_miss(*whom, miss_compiled(*c, specialization, std::move(with.nearest), ms));
   } catch (const std::bad_alloc&) {  // then it is not told
   }
   try {
@@ -179,8 +207,10 @@ void BackgroundBuild::run() noexcept {
 /// A call that nothing admits, on its way to a specialization. Destroy it without the lock.
 class MissedCall {
  public:
-  /// `outputs`: of the call. Null: of none, it is compiled for ahead (warm_up), and what would be served eagerly is an error.
-  MissedCall(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx, Outputs* outputs) : c_(c), frame_(f), name_words_(name_words), ctx_(ctx), outputs_(outputs) {}
+  /// `outputs`: of the call. Null: of none, it is compiled for ahead (warm_up), and what would be served eagerly is an
+  /// error.
+  MissedCall(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx, Outputs* outputs)
+      : c_(c), frame_(f), name_words_(name_words), ctx_(ctx), outputs_(outputs) {}
 
   /// With `mu` held: null. Counted and told.
   const Specialization* serve_eagerly(Bail, const std::string& reason, SourceLoc where = {});
@@ -188,16 +218,19 @@ class MissedCall {
   bool is_to_be_compiled(bool turn);
   const Specialization* served() const { return served_; }
   Eagerly how() const { return {thrown_, meanwhile_}; }
-  /// Traces and compiles. Null: that was in vain, or is done in the background, and the call is served eagerly. Throws what the user's function throws.
+  /// Traces and compiles. Null: that was in vain, or is done in the background, and the call is served eagerly. Throws
+  /// what the user's function throws.
   std::unique_ptr<Specialization> specialize(void (*body)(void*, Tracer&));
-  /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served eagerly.
+  /// Gives what was made to all calls, or as `once` to this one. Null: it does not even admit this one, which is served
+  /// eagerly.
   const Specialization* publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once);
   /// What serves this call alone: is it right for it? Else it goes, with what its trace has assigned, and the call is
   /// served eagerly.
   bool is_right(std::shared_ptr<const Specialization>& once);
 
  private:
-  // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at the end.
+  // What is given stays while this thread reads. Nothing goes out of sight without the lock, so reading may begin at
+  // the end.
   static const Specialization* stays(const Specialization* s) {
     epochs::begin(epochs::mine());
     return s;
@@ -208,7 +241,12 @@ class MissedCall {
     return false;
   }
   bool is_ahead() const { return !outputs_; }
-  double ms() const { return static_cast<double>(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began_).count()) / 1e6; }
+  double ms() const {
+    return static_cast<double>(
+               std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began_)
+                   .count()) /
+           1e6;
+  }
   const std::shared_ptr<StructureNames>& names() {
     if (!names_) name_words_(ctx_, *(names_ = std::make_shared<StructureNames>(c_.options.arguments)));
     return names_;
@@ -217,7 +255,8 @@ class MissedCall {
   bool hand_over(TracedCall&, Seen);
   void warn_full();
   std::string limit() const {
-    return c_.is_full_of_code() ? std::to_string(c_.options.code_bytes) + " bytes of code" : std::to_string(c_.options.max_specializations) + " specializations";
+    return c_.is_full_of_code() ? std::to_string(c_.options.code_bytes) + " bytes of code"
+                                : std::to_string(c_.options.max_specializations) + " specializations";
   }
   void note_thrown(const std::string& what);
 
@@ -227,20 +266,20 @@ class MissedCall {
   void* const ctx_;
   Outputs* const outputs_;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  bool tried_ = false;                             // to compile it
+  bool tried_ = false;  // to compile it
   const Specialization* served_ = nullptr;
-  std::uint64_t thrown_ = 0;                       // Compiled::Thrown::id, where that is why
-  bool meanwhile_ = false;                         // it is served while it is compiled
-  std::vector<Compiled::Retired> unread_;          // goes behind the lock
-  std::shared_ptr<StructureNames> names_;          // of the call's words, once somebody has asked
+  std::uint64_t thrown_ = 0;               // Compiled::Thrown::id, where that is why
+  bool meanwhile_ = false;                 // it is served while it is compiled
+  std::vector<Compiled::Retired> unread_;  // goes behind the lock
+  std::shared_ptr<StructureNames> names_;  // of the call's words, once somebody has asked
   NearestMiss nearest_;
-  std::string name_;                               // of the specialization to be made
+  std::string name_;  // of the specialization to be made
   FunctionBytes::Handles handles_;
-  Seen seen_;                                      // by its trace
-  bool in_background_ = false;                     // it may be built there
-  guards::Generality generality_;                  // of its trace
-  StridesAside strides_aside_;                     // how it is seen by that, if in another way
-  CallFrame own_;                                  // the frame as the call's own, where it is kept in that way
+  Seen seen_;                      // by its trace
+  bool in_background_ = false;     // it may be built there
+  guards::Generality generality_;  // of its trace
+  StridesAside strides_aside_;     // how it is seen by that, if in another way
+  CallFrame own_;                  // the frame as the call's own, where it is kept in that way
 };
 
 bool MissedCall::is_to_be_compiled(bool turn) {
@@ -253,17 +292,23 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   }
   c_.declared.check(frame_, c_.options.name, [this]() -> const StructureNames& { return *names(); });
   const bool meanwhile = c_.options.on_miss == OnMiss::ServeMeanwhile;
-  if (!turn) return eagerly(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace, bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
+  if (!turn)
+    return eagerly(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace,
+                   bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
   Compiled::Refusal* refused = c_.refusal_of(frame_);
   if (refused) refused->since = c_.calls.load(std::memory_order_relaxed);
   if (refused && (c_.sealed || !refused->tries_left)) {
-    if (c_.sealed) fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed, and this call could only be served eagerly: ", refused->reason);
+    if (c_.sealed)
+      fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
+           "the function is sealed, and this call could only be served eagerly: ", refused->reason);
     return eagerly(refused->bail, refused->reason, refused->where);
   }
   // Asked for only where somebody reads it: past the limit every call comes here.
-  if (c_.sealed || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set()) nearest_ = nearest_miss(c_, frame_, *names());
+  if (c_.sealed || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set())
+    nearest_ = nearest_miss(c_, frame_, *names());
   if (c_.sealed)
-    fail(ErrorCode::Sealed, c_.options.name.c_str(), {}, "the function is sealed and no specialization admits this call",
+    fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
+         "the function is sealed and no specialization admits this call",
          nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed);
   if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_); t && t->left > 0) {
     thrown_ = t->id;
@@ -285,7 +330,8 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   name_ = c_.options.name + "/" + std::to_string(c_.named++);
   if (timeline::on()) {
     if (nearest_.name.empty()) nearest_ = nearest_miss(c_, frame_, *names());
-    timeline::instant("miss", "miss: " + name_, {{"against", nearest_.name}, {"failed", nearest_.failed}, {"remedy", nearest_.remedy}});
+    timeline::instant("miss", "miss: " + name_,
+                      {{"against", nearest_.name}, {"failed", nearest_.failed}, {"remedy", nearest_.remedy}});
   }
   handles_ = c_.handles;
   generality_ = generality_for(c_, frame_);
@@ -295,12 +341,14 @@ bool MissedCall::is_to_be_compiled(bool turn) {
 
 // With mu held.
 const Specialization* MissedCall::serve_eagerly(Bail bail, const std::string& reason, SourceLoc where) {
-  if (is_ahead()) fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", reason);
+  if (is_ahead())
+    fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", reason);
   c_.serve_eagerly(bail, reason);
   if (!c_.callback->is_set()) return nullptr;
   try {
     // What came nearest tells nothing where it does not decide.
-    Miss m = miss_of(c_, Miss::Kind::ServedEagerly, bail == Bail::specialization_limit ? nearest_ : NearestMiss{}, tried_ ? ms() : 0);
+    Miss m = miss_of(c_, Miss::Kind::ServedEagerly, bail == Bail::specialization_limit ? nearest_ : NearestMiss{},
+                     tried_ ? ms() : 0);
     m.reason = m.reason.empty() ? reason : reason + "; " + m.reason;
     m.fallback = bail_name(bail);
     if (where) m.line = std::string(where.file) + ":" + std::to_string(where.line);
@@ -312,18 +360,30 @@ const Specialization* MissedCall::serve_eagerly(Bail bail, const std::string& re
 }
 
 void MissedCall::warn_full() {
-  log::warn(c_.options.name + " has " + std::to_string(c_.owned.size()) + " specializations" +
-            (c_.refusals.empty() ? "" : " and " + std::to_string(c_.refusals.size()) + " kinds of calls that cannot be compiled") +
-            (c_.in_vain ? " and " + std::to_string(c_.in_vain) + " of captured variables that are gone (pass as arguments what is made anew for every call)" : "") +
-            ", its limit" + (c_.is_full_of_code() ? " since their code takes " + std::to_string(c_.code_bytes) + " bytes of " + std::to_string(c_.options.code_bytes) : "") + ": calls that fit none are served eagerly. " +
-            (!nearest_.name.empty() ? "The latest miss: " + nearest_.failed + "; to avoid it: " + nearest_.remedy : c_.refusals.empty() ? "" : "Why they cannot: " + c_.refusals.back().reason));
+  log::warn(
+      c_.options.name + " has " + std::to_string(c_.owned.size()) + " specializations" +
+      (c_.refusals.empty() ? ""
+                           : " and " + std::to_string(c_.refusals.size()) + " kinds of calls that cannot be compiled") +
+      (c_.in_vain ? " and " + std::to_string(c_.in_vain) +
+                        " of captured variables that are gone (pass as arguments what is made anew for every call)"
+                  : "") +
+      ", its limit" +
+      (c_.is_full_of_code() ? " since their code takes " + std::to_string(c_.code_bytes) + " bytes of " +
+                                  std::to_string(c_.options.code_bytes)
+                            : "") +
+      ": calls that fit none are served eagerly. " +
+      (!nearest_.name.empty() ? "The latest miss: " + nearest_.failed + "; to avoid it: " + nearest_.remedy
+       : c_.refusals.empty()  ? ""
+                              : "Why they cannot: " + c_.refusals.back().reason));
 }
 
 // The call is served eagerly, and what was traced is built behind its back.
 bool MissedCall::hand_over(TracedCall& call, Seen seen) {
-  auto entry = std::make_shared<Compiled::Build>(Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
+  auto entry = std::make_shared<Compiled::Build>(
+      Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
   call.makers = runtime::Makers::Caller;
-  auto task = std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
+  auto task =
+      std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
   {
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
@@ -357,7 +417,9 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                         facts);
     };
     if (!strides_aside_.any.empty()) {
-      const guards::Generality before = std::exchange(generality_, {.slices = generality_.slices, .broadcasts = generality_.broadcasts, .reshapes = true, .layouts = true});
+      const guards::Generality before = std::exchange(
+          generality_,
+          {.slices = generality_.slices, .broadcasts = generality_.broadcasts, .reshapes = true, .layouts = true});
       own_.structure = frame_.structure, own_.values = frame_.values, own_.tensors = frame_.tensors;
       any.emplace(frame_, strides_aside_);
       bool traced = false;
@@ -410,7 +472,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
   } catch (const Error& e) {
     switch (e.code()) {
       case ErrorCode::NotTraceable:
-        if (is_ahead()) fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", e.what());
+        if (is_ahead())
+          fail(ErrorCode::NotTraceable, "warm_up", {}, c_.options.name, " would serve such calls eagerly: ", e.what());
         break;
       case ErrorCode::Internal:
         if (is_ahead()) throw;
@@ -418,20 +481,21 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       case ErrorCode::OutOfMemory:
       case ErrorCode::DeviceFailed:
       case ErrorCode::DeviceUnavailable:
-      case ErrorCode::Sealed:
-        throw;  // says nothing of the next call
+      case ErrorCode::Sealed: throw;  // says nothing of the next call
       default:
         seen_ = facts.seen();
         note_thrown(e.what());
         if (!facts.may_fail || is_ahead()) throw;
-        // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself says which it is.
+        // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself
+        // says which it is.
         LockedCompiled lock(c_);
         const Compiled::Thrown* t = c_.thrown_of(frame_);
         thrown_ = t ? t->id : ++c_.thrown_ids;
         return nullptr;
     }
     seen_ = facts.seen();
-    const std::string reason = e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
+    const std::string reason =
+        e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
     c_.refuse(frame_, std::move(seen_), bail_of(e), reason, e.where());
@@ -450,8 +514,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
   }
 }
 
-// A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call tells nothing: such a
-// call is always traced.
+// A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call
+// tells nothing: such a call is always traced.
 void MissedCall::note_thrown(const std::string& what) {
   if (seen_.more || is_ahead()) return;
   LockedCompiled lock(c_);
@@ -459,7 +523,8 @@ void MissedCall::note_thrown(const std::string& what) {
   c_.note_thrown(frame_, std::move(seen_), what);
 }
 
-const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made, std::shared_ptr<const Specialization>& once) {
+const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made,
+                                          std::shared_ptr<const Specialization>& once) {
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
   const Specialization* s = made.get();
@@ -469,7 +534,8 @@ const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made, 
     c_.refuse(own, Seen(), Bail::compile_failed, reason);
     return serve_eagerly(Bail::compile_failed, reason);
   }
-  if (made->unrepeatable) {  // to run the function again would do twice what it did: what was made of it serves this call
+  // to run the function again would do twice what it did: what was made of it serves this call
+  if (made->unrepeatable) {
     const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
     if (is_ahead()) return serve_eagerly(*made->unrepeatable, reason);  // throws
     c_.refuse(own, std::move(seen_), *made->unrepeatable, reason);
@@ -478,7 +544,8 @@ const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made, 
     once = std::move(made);
     return stays(s);
   }
-  std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) { return r.structure == own.structure && r.seen.holds_for(own); });
+  std::erase_if(c_.refusals,
+                [&](const Compiled::Refusal& r) { return r.structure == own.structure && r.seen.holds_for(own); });
   Introduction with = introduction();
   introduce(c_, made, with);
   if (outputs_ && c_.callback->is_set()) {
@@ -519,7 +586,8 @@ bool has_shape_only(const CallFrame& f) {
 
 }  // namespace
 
-const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx,
+const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&),
+                              void (*name_words)(void*, StructureNames&), void* ctx,
                               std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs& outputs) {
   if (has_shape_only(f)) return nullptr;
   MissedCall miss(c, f, name_words, ctx, &outputs);
@@ -540,9 +608,12 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   return miss.is_right(once) ? s : nullptr;
 }
 
-WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&), void* ctx) {
+WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (*name_words)(void*, StructureNames&),
+                 void* ctx) {
   if (around().tracer) bail(Bail::asks_state, "warm_up", {});
-  if (!c.mode) fail(ErrorCode::NotTraceable, "warm_up", {}, c.options.name, " would serve such calls eagerly: ", bail_text(Bail::mode_off));
+  if (!c.mode)
+    fail(ErrorCode::NotTraceable, "warm_up", {}, c.options.name,
+         " would serve such calls eagerly: ", bail_text(Bail::mode_off));
   if (has_shape_only(f))
     fail(
         ErrorCode::InvalidArgument, "warm_up", {}, c.options.name,
@@ -564,11 +635,13 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
   }
   reads.reading = true;  // as find() and publish() began
   made.specialization = s->name;
-  runtime::RecordingCache& first = s->before.empty() ? s->recordings : s->before.front()->recordings;  // what follows it depends on data
+  // what follows it depends on data
+  runtime::RecordingCache& first = s->before.empty() ? s->recordings : s->before.front()->recordings;
   if (!first.has(f.values.data())) {
     {
       const LockedCompiled lock(c);
-      if (c.sealed) fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
+      if (c.sealed)
+        fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
     }
     first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }

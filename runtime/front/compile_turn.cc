@@ -23,7 +23,8 @@ bool CompileTurn::take(bool waits) {
     const epochs::Reader* maker = c_.maker.load(std::memory_order_acquire);
     if (maker == &self || !waits) return false;
     if (maker && maker->tracing.load(std::memory_order_relaxed)) {
-      const std::uint64_t turn = c_.turns.load(std::memory_order_relaxed), now = maker->steps.load(std::memory_order_relaxed);
+      const std::uint64_t turn = c_.turns.load(std::memory_order_relaxed),
+                          now = maker->steps.load(std::memory_order_relaxed);
       if (c_.stuck.load(std::memory_order_relaxed) == turn) return false;
       if (now != steps) moved = Clock::now();
       else if (Clock::now() - moved > kStill) {

@@ -31,7 +31,8 @@ constexpr std::int64_t kMostPatience = std::int64_t{1} << 40;
 std::optional<kernels::Mode> mode_of(const std::string& name) {
   if (name == "off") return std::nullopt;
   const std::optional<kernels::Mode> mode = kernels::mode_named(name);
-  if (!mode) fail(ErrorCode::InvalidArgument, "compile", {}, "mode is '", name, "', expected off, interpret, no-fuse or full");
+  if (!mode)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "mode is '", name, "', expected off, interpret, no-fuse or full");
   return mode;
 }
 
@@ -39,19 +40,31 @@ std::optional<kernels::Mode> mode_of(const std::string& name) {
 
 std::shared_ptr<Compiled> new_compiled(CompileOptions o) {
   const std::optional<kernels::Mode> mode = mode_of(o.mode.empty() ? knobs().mode : o.mode);
-  if (o.max_specializations < 1) fail(ErrorCode::InvalidArgument, "compile", {}, "max_specializations is ", o.max_specializations, ", expected at least 1");
-  if (o.recordings_max < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_max is ", o.recordings_max, ", expected at least 0 (0: REPRISE_RECORDINGS_MAX)");
-  if (o.recordings_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_bytes is ", o.recordings_bytes, ", expected at least 0 (0: REPRISE_RECORDINGS_BYTES)");
-  if (o.recordings_max == 0) o.recordings_max = std::max(static_cast<int>(knobs().recordings_max), o.max_specializations);  // each may keep one
+  if (o.max_specializations < 1)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "max_specializations is ", o.max_specializations,
+         ", expected at least 1");
+  if (o.recordings_max < 0)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_max is ", o.recordings_max,
+         ", expected at least 0 (0: REPRISE_RECORDINGS_MAX)");
+  if (o.recordings_bytes < 0)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "recordings_bytes is ", o.recordings_bytes,
+         ", expected at least 0 (0: REPRISE_RECORDINGS_BYTES)");
+  // each may keep one
+  if (o.recordings_max == 0)
+    o.recordings_max = std::max(static_cast<int>(knobs().recordings_max), o.max_specializations);
   if (o.recordings_bytes == 0) o.recordings_bytes = knobs().recordings_bytes;
-  if (o.code_bytes < 0) fail(ErrorCode::InvalidArgument, "compile", {}, "code_bytes is ", o.code_bytes, ", expected a bound, or 0 for REPRISE_CODE_BYTES");
+  if (o.code_bytes < 0)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "code_bytes is ", o.code_bytes,
+         ", expected a bound, or 0 for REPRISE_CODE_BYTES");
   if (o.code_bytes == 0) o.code_bytes = knobs().code_bytes;
   o.check = std::max<std::int64_t>(o.check ? o.check : knobs().check, 0);
   return std::make_shared<Compiled>(std::move(o), mode);
 }
 
 Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
-    : options(std::move(o)), mode(m), table(nullptr), recordings(std::make_shared<runtime::RecordingBudget>(options.recordings_max, options.recordings_bytes, options.late_faults)),
+    : options(std::move(o)), mode(m), table(nullptr),
+      recordings(std::make_shared<runtime::RecordingBudget>(options.recordings_max, options.recordings_bytes,
+                                                            options.late_faults)),
       published(std::make_unique<Table>()), check(options.check) {
   table.store(published.get());
 }
@@ -92,7 +105,8 @@ void Compiled::publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<
 std::vector<Compiled::Retired> Compiled::take_unread() {
   if (retired.empty()) return {};
   const std::uint64_t oldest = epochs::oldest();
-  auto unread = std::stable_partition(retired.begin(), retired.end(), [&](const Retired& r) { return r.epoch >= oldest; });
+  auto unread =
+      std::stable_partition(retired.begin(), retired.end(), [&](const Retired& r) { return r.epoch >= oldest; });
   std::vector<Retired> out(std::make_move_iterator(unread), std::make_move_iterator(retired.end()));
   retired.erase(unread, retired.end());
   for (const Retired& r : out)
@@ -114,7 +128,8 @@ void Compiled::count_fallback(Bail bail) noexcept {
 
 const Specialization* Compiled::serve_eagerly(Bail bail, const std::string& reason) {
   count_fallback(bail);
-  if (timeline::on()) timeline::instant("eager", options.name + " is served eagerly", {{"kind", bail_name(bail)}, {"reason", reason}});
+  if (timeline::on())
+    timeline::instant("eager", options.name + " is served eagerly", {{"kind", bail_name(bail)}, {"reason", reason}});
   last_fallback_reason = reason;
   return nullptr;
 }
@@ -134,7 +149,9 @@ void Compiled::retire_if(const F& go) {
 }
 
 void Compiled::retire_gone() {
-  const std::int64_t hardly_used = std::count_if(owned.begin(), owned.end(), [](const auto& s) { return is_gone(*s) && s->replays.load(std::memory_order_relaxed) < kWorthMaking; });
+  const std::int64_t hardly_used = std::count_if(owned.begin(), owned.end(), [](const auto& s) {
+    return is_gone(*s) && s->replays.load(std::memory_order_relaxed) < kWorthMaking;
+  });
   retire_if([](const Specialization& s) { return is_gone(s); });
   in_vain += hardly_used;
   if (hardly_used) in_vain_until = calls.load(std::memory_order_relaxed) + patience;
@@ -142,11 +159,12 @@ void Compiled::retire_gone() {
 
 // Note [Making room]
 //
-// Past the limit, of their number or of the bytes of their code, a call that nothing admits takes the place of what has served no call for longest, be it a specialization or the memory of a refusal,
-// if that is at least `patience` calls of the function. Kinds of calls that take turns faster are not compiled again and again: what does not fit runs
-// eagerly. Nor are those that come once and never again: each that goes without having served kWorthMaking calls doubles the patience, one
-// that was worth it halves it.
-// That a specialization is used costs a call nothing: its replays are counted anyway, and somebody looks, now and then, whether they have become more.
+// Past the limit, of their number or of the bytes of their code, a call that nothing admits takes the place of what has
+// served no call for longest, be it a specialization or the memory of a refusal, if that is at least `patience` calls
+// of the function. Kinds of calls that take turns faster are not compiled again and again: what does not fit runs
+// eagerly. Nor are those that come once and never again: each that goes without having served kWorthMaking calls
+// doubles the patience, one that was worth it halves it. That a specialization is used costs a call nothing: its
+// replays are counted anyway, and somebody looks, now and then, whether they have become more.
 bool Compiled::make_room() {
   auto is_full = [&] {
     const auto taken = static_cast<std::int64_t>(owned.size() + refusals.size()) + building() + in_vain;
@@ -158,11 +176,15 @@ bool Compiled::make_room() {
       if (now < look_at) return false;
       look_at = now + patience / 8;
       for (const auto& s : owned)
-        if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays) s->use = {replays, now};
+        if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays)
+          s->use = {replays, now};
     }
-    auto idle = std::min_element(owned.begin(), owned.end(), [](const auto& a, const auto& b) { return a->use.since < b->use.since; });
-    auto refused = std::min_element(refusals.begin(), refusals.end(), [](const Refusal& a, const Refusal& b) { return a.since < b.since; });
-    if (!is_full_of_code() && refused != refusals.end() && now - refused->since >= patience && (idle == owned.end() || refused->since <= (*idle)->use.since)) {
+    auto idle = std::min_element(owned.begin(), owned.end(),
+                                 [](const auto& a, const auto& b) { return a->use.since < b->use.since; });
+    auto refused = std::min_element(refusals.begin(), refusals.end(),
+                                    [](const Refusal& a, const Refusal& b) { return a.since < b.since; });
+    if (!is_full_of_code() && refused != refusals.end() && now - refused->since >= patience &&
+        (idle == owned.end() || refused->since <= (*idle)->use.since)) {
       refusals.erase(refused);
     } else if (idle != owned.end() && now - (*idle)->use.since >= patience) {
       replace(**idle, now);
@@ -187,7 +209,9 @@ void Compiled::replace(const Specialization& idle, std::int64_t now) {
   ++replaced;
   patience = replays < kWorthMaking ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kPatience);
   if (log::on(log::Channel::Recompiles))
-    log::event(log::Event::replaced, name, "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " + std::to_string(idle_for),
+    log::event(log::Event::replaced, name,
+               "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " +
+                   std::to_string(idle_for),
                {{"idle_calls", idle_for}, {"replays", replays}});
 }
 
@@ -216,7 +240,8 @@ bool Compiled::leave_out_handles(const CallFrame& f) const {
 }
 
 Compiled::Refusal* Compiled::refusal_of(const CallFrame& f) {
-  auto it = std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
+  auto it = std::find_if(refusals.begin(), refusals.end(),
+                         [&](const Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
   return it == refusals.end() ? nullptr : &*it;
 }
 
@@ -225,9 +250,11 @@ void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::strin
   else refuse(f.structure, std::move(seen), bail, reason, where);
 }
 
-void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason, SourceLoc where) {
+void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason,
+                      SourceLoc where) {
   constexpr int kFurtherTries = 2;
-  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", where, kFurtherTries + 1}), std::move(seen), bail, reason);
+  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", where, kFurtherTries + 1}), std::move(seen), bail,
+               reason);
 }
 
 void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string& reason) {
@@ -237,7 +264,9 @@ void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string&
   r.reason = reason;
   if (--r.tries_left > 0 && bail == Bail::compile_failed) r.tries_left = 0;  // it would fail again
   if (log::on(log::Channel::Recompiles))
-    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name, (r.tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason, {{"kind", bail_name(bail)}, {"reason", reason}});
+    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name,
+               (r.tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason,
+               {{"kind", bail_name(bail)}, {"reason", reason}});
 }
 
 void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
@@ -248,7 +277,9 @@ void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
 }
 
 Compiled::Thrown* Compiled::thrown_of(const CallFrame& f) {
-  auto it = std::find_if(thrown.begin(), thrown.end(), [&](const Thrown& t) { return t.structure == f.structure && t.values == f.values && t.seen.holds_for(f); });
+  auto it = std::find_if(thrown.begin(), thrown.end(), [&](const Thrown& t) {
+    return t.structure == f.structure && t.values == f.values && t.seen.holds_for(f);
+  });
   return it == thrown.end() ? nullptr : &*it;
 }
 
@@ -265,8 +296,10 @@ void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& wha
   t->seen = std::move(seen);
   t->reason = "the function throws while it is traced: " + what;
   if (log::on(log::Channel::Recompiles))
-    log::event(log::Event::not_traceable, options.name, "such calls are served eagerly until " + std::to_string(t->wait) + " of them have not thrown: " + t->reason,
-               {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
+    log::event(
+        log::Event::not_traceable, options.name,
+        "such calls are served eagerly until " + std::to_string(t->wait) + " of them have not thrown: " + t->reason,
+        {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
 }
 
 Compiled::BuildsOf Compiled::builds_of(const CallFrame& f) {
@@ -283,7 +316,9 @@ std::int64_t Compiled::building() const {
 }
 
 void wait_for_builds(Compiled& c) {
-  if (runtime::is_background()) fail(ErrorCode::InvalidArgument, c.options.name.c_str(), {}, "wait(), seal() and warm_up() on the thread that compiles (from a callback for misses) would wait for ever");
+  if (runtime::is_background())
+    fail(ErrorCode::InvalidArgument, c.options.name.c_str(), {},
+         "wait(), seal() and warm_up() on the thread that compiles (from a callback for misses) would wait for ever");
   for (;;) {
     const std::uint32_t ended = c.builds_ended.load(std::memory_order_acquire);
     {
@@ -318,7 +353,8 @@ void seal(Compiled& c) {
     LockedCompiled lock(c);
     for (const auto& s : c.owned)
       s->for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
-        for (const runtime::Program::GpuStep& step : p.gpu_steps) to_load.push_back({p.device, step.kernel, step.image});
+        for (const runtime::Program::GpuStep& step : p.gpu_steps)
+          to_load.push_back({p.device, step.kernel, step.image});
       });
     set(true);
   }

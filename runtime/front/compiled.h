@@ -14,12 +14,12 @@
 #include "base/epochs.h"
 #include "kernels/plan/lower.h"
 #include "reprise/compile.h"
-#include "runtime/front/candidates.h"
-#include "runtime/call/declared.h"
 #include "runtime/build/miss_callback.h"
+#include "runtime/build/specialization.h"
+#include "runtime/call/declared.h"
+#include "runtime/front/candidates.h"
 #include "runtime/front/structure_cache.h"
 #include "runtime/replay/recording_budget.h"
-#include "runtime/build/specialization.h"
 
 namespace reprise::detail {
 
@@ -52,22 +52,23 @@ namespace reprise::detail {
 // - Machine code: shared by programs and the process's cache, which drops only what it alone holds
 //   (jit/engine/kernel_cache.h). Recipes are files that are never changed: whoever has opened one reads it to its end
 //   (base/files.h).
-// - Operators that run eagerly have the same in a table of their own (runtime/front/eager.cc), whose lock stands for mu.
+// - Operators that run eagerly have the same in a table of their own (runtime/front/eager.cc), whose lock stands for
+// mu.
 //
 // Locks are taken in this order: Compiled::mu, a cache's, the budget's; of one cache with the budget's held only where
 // it is free (try_lock). No destructor of what a user made runs with one of them held.
 
 /// One compiled function: its specializations, found by structure and then by guards.
 ///
-/// Threads: find() takes no lock: it reads `table`, an immutable snapshot; whoever compiles holds `mu`, makes a new table
-/// and publishes it last. A call reads (base/epochs.h) from find() until its outputs are gone; old tables, and specializations
-/// that serve no call any more, are freed once no call reads that began before they were replaced.
+/// Threads: find() takes no lock: it reads `table`, an immutable snapshot; whoever compiles holds `mu`, makes a new
+/// table and publishes it last. A call reads (base/epochs.h) from find() until its outputs are gone; old tables, and
+/// specializations that serve no call any more, are freed once no call reads that began before they were replaced.
 struct Compiled : std::enable_shared_from_this<Compiled> {
   CompileOptions options;
   /// What only its maker knows of inputs and outputs of what was traced: names, kinds (of backwards). Set before the
   /// first call.
   std::function<void(Traced&)> describe;
-  std::optional<kernels::Mode> mode;                       ///< none: off, every call is served eagerly
+  std::optional<kernels::Mode> mode;  ///< none: off, every call is served eagerly
 
   struct Table {
     Table() : Table(std::vector<const Specialization*>()) {}
@@ -75,116 +76,136 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     /// Those of one structure (or, hardly ever, of several whose hashes are equal).
     struct Alike {
       Candidates all;
-      bool alone = false;                                  ///< no other structure's serve calls of theirs
-      mutable std::atomic<const Specialization*> last{nullptr};  ///< the latest hit: tried first; null where they are found by values
+      bool alone = false;  ///< no other structure's serve calls of theirs
+      /// the latest hit: tried first; null where they are found by values
+      mutable std::atomic<const Specialization*> last{nullptr};
     };
     std::deque<Alike> alike;
-    struct Slot { std::uint64_t hash; const Alike* those; };
-    std::vector<Slot> by_hash;                             ///< of their structures: open addressing, a power of two; null: empty
+    struct Slot {
+      std::uint64_t hash;
+      const Alike* those;
+    };
+    /// of their structures: open addressing, a power of two; null: empty
+    std::vector<Slot> by_hash;
     /// Those whose structures have the hash, or null.
     const Alike* of_hash(std::uint64_t hash) const {
       std::size_t i = hash & (by_hash.size() - 1);
       while (by_hash[i].those && by_hash[i].hash != hash) i = (i + 1) & (by_hash.size() - 1);
       return by_hash[i].those;
     }
-    OtherStructures others;                                ///< whom calls of other structures find
-    std::int64_t code_bytes = 0;                           ///< CodeCount of those in it
-    mutable std::atomic<const Alike*> latest{nullptr};     ///< among whom the latest hit was: looked at before anything is hashed
+    OtherStructures others;       ///< whom calls of other structures find
+    std::int64_t code_bytes = 0;  ///< CodeCount of those in it
+    /// among whom the latest hit was: looked at before anything is hashed
+    mutable std::atomic<const Alike*> latest{nullptr};
   };
-  std::atomic<const Table*> table;                        ///< never null
-  std::shared_ptr<runtime::RecordingBudget> recordings;   ///< what all specializations keep together
+  std::atomic<const Table*> table;                       ///< never null
+  std::shared_ptr<runtime::RecordingBudget> recordings;  ///< what all specializations keep together
   const std::shared_ptr<MissCallback> callback = std::make_shared<MissCallback>();
 
-  /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may wait for
-  /// another thread that calls it: who finds that a trace does not go on is served eagerly.
-  std::atomic<std::uint32_t> turn{0};                     ///< 0: free; else who has it is of this fork generation (x 2 + 1)
-  std::atomic<const epochs::Reader*> maker{nullptr};      ///< who has it
-  std::atomic<std::uint64_t> turns{0}, stuck{0};          ///< how many there were; the one that a thread has waited for in vain
+  /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may
+  /// wait for another thread that calls it: who finds that a trace does not go on is served eagerly. 0: free; else who
+  /// has it is of this fork generation (x 2 + 1)
+  std::atomic<std::uint32_t> turn{0};
+  std::atomic<const epochs::Reader*> maker{nullptr};  ///< who has it
+  /// how many there were; the one that a thread has waited for in vain
+  std::atomic<std::uint64_t> turns{0}, stuck{0};
   std::atomic<int> waiting{0};
 
   /// Of what stands below, held for moments and while its thread is working (LockedCompiled).
   mutable std::mutex mu;
-  std::unique_ptr<Table> published;                       // guarded by mu; what `table` points to
-  std::vector<std::unique_ptr<Specialization>> owned;     // guarded by mu
+  std::unique_ptr<Table> published;                    // guarded by mu; what `table` points to
+  std::vector<std::unique_ptr<Specialization>> owned;  // guarded by mu
   struct Retired {
-    std::uint64_t epoch;                                  ///< that ended when it went out of sight
+    std::uint64_t epoch;  ///< that ended when it went out of sight
     std::unique_ptr<Table> table;
     std::vector<std::unique_ptr<Specialization>> made;
-    bool counted = true;                                  ///< what it did counts: it was not forgotten by reset()
+    bool counted = true;  ///< what it did counts: it was not forgotten by reset()
   };
-  std::vector<Retired> retired;                           // guarded by mu
+  std::vector<Retired> retired;  // guarded by mu
   /// Of specializations that have been freed.
-  struct Freed { std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0; } freed;  // guarded by mu
-  std::int64_t code_bytes = 0;                            // guarded by mu; of those that are owned
-  std::int64_t in_vain = 0;                               // guarded by mu; that retired before they had served some calls
+  // guarded by mu
+  struct Freed {
+    std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0;
+  } freed;
+  std::int64_t code_bytes = 0;  // guarded by mu; of those that are owned
+  // guarded by mu; that retired before they had served some calls
+  std::int64_t in_vain = 0;
   static constexpr std::int64_t kPatience = 1000;
-  /// Note [Making room]: calls that an idle specialization is left for; the call from which on it is worth looking again; how many have gone.
+  /// Note [Making room]: calls that an idle specialization is left for; the call from which on it is worth looking
+  /// again; how many have gone.
   std::int64_t patience = kPatience, look_at = 0, in_vain_until = 0, replaced = 0;  // guarded by mu
-  std::int64_t named = 0;                                 // guarded by mu; specializations begun: numbers their names
-  /// Calls that could not be compiled: of this structure, as far as all holds of them that the trace had seen when it was given
-  /// up. Many functions do such things at their first call only (they fill a cache, measure a scale), so they are tried again
-  /// a few times.
+  std::int64_t named = 0;  // guarded by mu; specializations begun: numbers their names
+  /// Calls that could not be compiled: of this structure, as far as all holds of them that the trace had seen when it
+  /// was given up. Many functions do such things at their first call only (they fill a cache, measure a scale), so they
+  /// are tried again a few times.
   struct Refusal {
     FrameArray<std::uint64_t> structure;
     Seen seen;
     Bail bail;
     std::string reason;
-    SourceLoc where;                                      ///< the user's line, if known
+    SourceLoc where;  ///< the user's line, if known
     int tries_left;
-    std::int64_t since = 0;                               ///< the latest call that it was for
+    std::int64_t since = 0;  ///< the latest call that it was for
   };
-  std::vector<Refusal> refusals;                          // guarded by mu
+  std::vector<Refusal> refusals;  // guarded by mu
   /// A call that was traced and is built in the background (OnMiss::ServeMeanwhile).
   struct Build {
     FrameArray<std::uint64_t> structure;
-    Seen seen;                                            ///< it is for calls of which this holds
-    std::uint32_t process;                                ///< fork_generation(): a child has no thread that goes on with it
-    bool ended = false;                                   ///< guarded by mu
+    Seen seen;  ///< it is for calls of which this holds
+    /// fork_generation(): a child has no thread that goes on with it
+    std::uint32_t process;
+    bool ended = false;  ///< guarded by mu
   };
   /// Those going on, and the latest that have ended: calls that none of those helped are compiled while they wait.
-  std::vector<std::shared_ptr<Build>> builds;             // guarded by mu; oldest first
-  std::int64_t building() const;                          ///< with `mu` held: how many go on
-  std::atomic<std::uint32_t> builds_ended{0};             ///< wakes those that wait
-  /// Calls that threw when they were traced, by their structure, sizes and numbers. They run eagerly, where the function is not traced only to throw again; when `wait` of them have
-  /// not thrown, it is traced once more. Whoever throws again waits twice as long: what decides may be outside (a flag, a counter).
+  std::vector<std::shared_ptr<Build>> builds;  // guarded by mu; oldest first
+  std::int64_t building() const;               ///< with `mu` held: how many go on
+  std::atomic<std::uint32_t> builds_ended{0};  ///< wakes those that wait
+  /// Calls that threw when they were traced, by their structure, sizes and numbers. They run eagerly, where the
+  /// function is not traced only to throw again; when `wait` of them have not thrown, it is traced once more. Whoever
+  /// throws again waits twice as long: what decides may be outside (a flag, a counter).
   struct Thrown {
     FrameArray<std::uint64_t> structure;
     FrameArray<std::int64_t> values;
     Seen seen;
     std::uint64_t id;
     std::string reason;
-    int wait = 1, left = 1;                               ///< left 0: the next one is traced
+    int wait = 1, left = 1;  ///< left 0: the next one is traced
   };
   static constexpr std::size_t kMostThrown = 32;
-  std::vector<Thrown> thrown;                             // guarded by mu; the latest last
-  std::uint64_t thrown_ids = 0;                           // guarded by mu
-  FunctionBytes::Handles handles;                         // guarded by mu; in the function object, as far as traces have met them
-  /// Variables that held nothing when the function first assigned them (Note [Assigned variables] in runtime/trace/variables.h).
-  std::vector<std::shared_ptr<Variable>> met;             // guarded by mu
-  void watch_met(std::vector<std::shared_ptr<Variable>>); ///< with `mu` held
-  /// Calls, by hash_beside_layouts, of which a trace has looked at strides of arguments: it is not tried again to leave them open.
-  std::unordered_set<std::uint64_t> strides_asked;        // guarded by mu
-  Declared declared;                                      // guarded by mu
-  bool sealed = false;                                    // guarded by mu
-  bool warned_full = false;                               // guarded by mu
-  std::string last_fallback_reason;                       // guarded by mu
-  std::array<std::int64_t, kBails> fallbacks{};           // guarded by mu; calls served eagerly, by reason
+  std::vector<Thrown> thrown;    // guarded by mu; the latest last
+  std::uint64_t thrown_ids = 0;  // guarded by mu
+  // guarded by mu; in the function object, as far as traces have met them
+  FunctionBytes::Handles handles;
+  /// Variables that held nothing when the function first assigned them (Note [Assigned variables] in
+  /// runtime/trace/variables.h).
+  std::vector<std::shared_ptr<Variable>> met;              // guarded by mu
+  void watch_met(std::vector<std::shared_ptr<Variable>>);  ///< with `mu` held
+  /// Calls, by hash_beside_layouts, of which a trace has looked at strides of arguments: it is not tried again to leave
+  /// them open.
+  std::unordered_set<std::uint64_t> strides_asked;  // guarded by mu
+  Declared declared;                                // guarded by mu
+  bool sealed = false;                              // guarded by mu
+  bool warned_full = false;                         // guarded by mu
+  std::string last_fallback_reason;                 // guarded by mu
+  std::array<std::int64_t, kBails> fallbacks{};     // guarded by mu; calls served eagerly, by reason
 
-  const std::int64_t check;                               ///< every so many-th replay is checked; 0: none
+  const std::int64_t check;  ///< every so many-th replay is checked; 0: none
   std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
-  bool profiled = false;                                  // guarded by mu; what is added is profiled, too
+  bool profiled = false;  // guarded by mu; what is added is profiled, too
 
   /// Of options that new_compiled() has looked at.
   Compiled(CompileOptions o, std::optional<kernels::Mode>);
 
   /// With `mu` held: a table of the first `n` that are owned, and room to retire the one that stands.
   std::unique_ptr<Table> prepare(std::size_t n);
-  /// With `mu` held: from now on calls find what is in `next`, which is prepared; `gone` is freed when no call can be in one.
+  /// With `mu` held: from now on calls find what is in `next`, which is prepared; `gone` is freed when no call can be
+  /// in one.
   void publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept;
   /// With `mu` held: are there as many bytes of code as may be?
   bool is_full_of_code() const { return code_bytes >= options.code_bytes; }
-  /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's code.
+  /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's
+  /// code.
   std::vector<Retired> take_unread();
 
   // With `mu` held:
@@ -197,17 +218,23 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// From now on calls do not find it: it has served none for long (`now`: the call).
   void replace(const Specialization& idle, std::int64_t now);
   /// From now on calls do not find those of which go(s) is true.
-  template <class F> void retire_if(const F& go);
-  /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a specialization. Is there one
-  /// that they kept the call from?
+  template <class F>
+  void retire_if(const F& go);
+  /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a
+  /// specialization. Is there one that they kept the call from?
   bool leave_out_handles(const CallFrame&) const;
-  Refusal* refusal_of(const CallFrame&);                  ///< or null
+  Refusal* refusal_of(const CallFrame&);  ///< or null
   /// `seen` says which calls are meant beside this one.
   void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason, SourceLoc where = {});
-  void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason, SourceLoc where = {});  ///< of which nothing was refused yet
+  /// of which nothing was refused yet
+  void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason,
+              SourceLoc where = {});
   void note_refused(Refusal&, Seen seen, Bail, const std::string& reason);
-  Thrown* thrown_of(const CallFrame&);                    ///< or null
-  struct BuildsOf { bool going_on = false; int ended = 0; };
+  Thrown* thrown_of(const CallFrame&);  ///< or null
+  struct BuildsOf {
+    bool going_on = false;
+    int ended = 0;
+  };
   BuildsOf builds_of(const CallFrame&);
   void note_thrown(const CallFrame&, Seen seen, const std::string& what);
   void count_fallback(Bail) noexcept;
@@ -241,7 +268,8 @@ class CompileTurn {
 
 /// Is this thread in a ServedMeanwhile?
 bool is_served_meanwhile();
-/// May it wait there for the code of an operator? For one in a call, so that no call waits for many, and not in the first calls.
+/// May it wait there for the code of an operator? For one in a call, so that no call waits for many, and not in the
+/// first calls.
 bool may_wait_for_code();
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.

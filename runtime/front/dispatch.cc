@@ -5,10 +5,10 @@
 #include "base/epochs.h"
 #include "base/thread_object.h"
 #include "base/timeline.h"
+#include "runtime/build/call_slice.h"
 #include "runtime/call/call.h"
 #include "runtime/front/compiled.h"
 #include "runtime/trace/joint.h"
-#include "runtime/build/call_slice.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -23,7 +23,8 @@ thread_local bool t_sampling = false;
 void end_sample(Compiled& c) {
   if (!t_sampling) return;
   t_sampling = false;
-  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t_sample_start).count();
+  auto ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - t_sample_start).count();
   c.dispatch_ns.fetch_add(ns, std::memory_order_relaxed);
   c.dispatch_samples.fetch_add(1, std::memory_order_relaxed);
   if (timeline::on()) timeline::slice("call", "guards", call_began());
@@ -31,7 +32,9 @@ void end_sample(Compiled& c) {
 
 }  // namespace
 
-timeline::Time call_began() { return std::chrono::duration_cast<std::chrono::nanoseconds>(t_sample_start.time_since_epoch()).count(); }
+timeline::Time call_began() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(t_sample_start.time_since_epoch()).count();
+}
 
 CallFrame& begin_frame(Compiled& c) {
   CallFrame& frame = thread_object<CallFrame, Compiled>();
@@ -49,13 +52,19 @@ namespace {
 
 using Alike = Compiled::Table::Alike;
 
-bool has_structure(const Specialization& s, const CallFrame& f) { return runtime::same_words(s.structure, f.structure); }
+bool has_structure(const Specialization& s, const CallFrame& f) {
+  return runtime::same_words(s.structure, f.structure);
+}
 
 /// Who of them admits the call, but `tried`. `of_structure`: all have its structure.
-[[gnu::always_inline]] inline const Specialization* first_of(const Alike& among, CallFrame& f, bool of_structure, const Specialization* tried) {
+[[gnu::always_inline]] inline const Specialization* first_of(const Alike& among, CallFrame& f, bool of_structure,
+                                                             const Specialization* tried) {
   if (tried && among.all.are_only(*tried)) return nullptr;
-  const Specialization* s = among.all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
-                                            [&](const Specialization& one) { return &one != tried && (of_structure || has_structure(one, f)) && admits_alike(one, f); });
+  const Specialization* s =
+      among.all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
+                      [&](const Specialization& one) {
+                        return &one != tried && (of_structure || has_structure(one, f)) && admits_alike(one, f);
+                      });
   if (s && !among.all.are_hashed()) among.last.store(s, std::memory_order_relaxed);
   return s;
 }
@@ -66,7 +75,9 @@ bool has_structure(const Specialization& s, const CallFrame& f) { return runtime
     const Alike& among = *of_hash;
     const bool of_structure = among.all.are_of(f.structure);
     const Specialization* last = among.last.load(std::memory_order_relaxed);
-    const Specialization* s = last && (of_structure || has_structure(*last, f)) && admits_alike(*last, f) ? last : first_of(among, f, of_structure, last);
+    const Specialization* s = last && (of_structure || has_structure(*last, f)) && admits_alike(*last, f)
+                                  ? last
+                                  : first_of(among, f, of_structure, last);
     if (s) {
       table.latest.store(&among, std::memory_order_relaxed);
       return s;
@@ -76,13 +87,15 @@ bool has_structure(const Specialization& s, const CallFrame& f) { return runtime
   return table.others.first(f, hash);
 }
 
-// Calls that differ from the latest in sizes alone need no hash of their structure. `tried` has it, and does not admit the call; null: nobody was tried.
+// Calls that differ from the latest in sizes alone need no hash of their structure. `tried` has it, and does not admit
+// the call; null: nobody was tried.
 [[gnu::noinline]] const Specialization* lookup_further(const Compiled& c, CallFrame& f, const Specialization* tried) {
   const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
   const Alike* among = table.latest.load(std::memory_order_relaxed);
   if (!among) return lookup_by_hash(table, f);
   const Specialization* last = among->last.load(std::memory_order_relaxed);
-  if (tried ? last != tried || !among->all.structure() : !among->all.are_of(f.structure)) return lookup_by_hash(table, f);
+  if (tried ? last != tried || !among->all.structure() : !among->all.are_of(f.structure))
+    return lookup_by_hash(table, f);
   if (last && !tried && admits_alike(*last, f)) return last;
   const Specialization* s = first_of(*among, f, true, last);
   return s || among->alone ? s : table.others.first(f, f.hash());
@@ -96,8 +109,11 @@ const Specialization* lookup(Compiled& c, CallFrame& f) {
   const Alike* among = c.table.load(std::memory_order_acquire)->latest.load(std::memory_order_relaxed);
   const Specialization* last = among ? among->last.load(std::memory_order_relaxed) : nullptr;
   if (!last || !last->quick || last->structure.size() != f.structure.size()) return lookup_further(c, f, nullptr);
-  if (!few_words_same(last->structure.data(), f.structure.data(), f.structure.size())) return lookup_further(c, f, nullptr);
-  if (((settings ^ last->settings.word) & last->settings.mask) == 0 && last->guards.short_hold(f.values.data())) [[likely]] return last;
+  if (!few_words_same(last->structure.data(), f.structure.data(), f.structure.size()))
+    return lookup_further(c, f, nullptr);
+  if (((settings ^ last->settings.word) & last->settings.mask) == 0 && last->guards.short_hold(f.values.data()))
+      [[likely]]
+    return last;
   return lookup_further(c, f, last);
 }
 

@@ -1,5 +1,5 @@
-// Eager execution: a view is metadata; anything that computes is a compiled function of one operator, found by operator and
-// structure. There is no second implementation of anything.
+// Eager execution: a view is metadata; anything that computes is a compiled function of one operator, found by operator
+// and structure. There is no second implementation of anything.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -43,14 +43,14 @@ using graph::OpId;
 // Eager keeps few recordings of each operator and structure: making one is cheap, and sizes that alternate are few.
 constexpr std::int64_t kEagerRecordings = 16;
 
-/// What operators' specializations are kept in: lists by structure that readers walk without a lock. It is bounded: past
-/// REPRISE_EAGER_MAX those go that have served no call since the table was last looked through.
-/// Threads: what find() and make() give stays while the caller reads (epochs::Reading). Under `mu_` entries are taken
-/// out of the lists, and freed when no call reads that began before that (Note [Who frees what] in runtime/front/compiled.h).
+/// What operators' specializations are kept in: lists by structure that readers walk without a lock. It is bounded:
+/// past REPRISE_EAGER_MAX those go that have served no call since the table was last looked through. Threads: what
+/// find() and make() give stays while the caller reads (epochs::Reading). Under `mu_` entries are taken out of the
+/// lists, and freed when no call reads that began before that (Note [Who frees what] in runtime/front/compiled.h).
 class EagerTable {
  public:
-  /// Of one structure, beside the first: values that code was made for (a norm's p, what a float range begins with). Past it,
-  /// further ones are served by reference kernels.
+  /// Of one structure, beside the first: values that code was made for (a norm's p, what a float range begins with).
+  /// Past it, further ones are served by reference kernels.
   static constexpr int kMaxOfOneStructure = 64;
 
   static EagerTable& get() {
@@ -76,9 +76,12 @@ class EagerTable {
     bool full = false;
     if (const Specialization* s = find(f, &full)) return s;
     const kernels::Mode mode = kernels::mode_named(knobs().mode).value_or(kernels::Mode::Full);
-    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx, {.may_retrace = !call.inplace && call.op.writes.empty()});
+    std::unique_ptr<Specialization> made = specialize(std::string(call.op.name()), mode, f, body, ctx,
+                                                      {.may_retrace = !call.inplace && call.op.writes.empty()});
     made->keep_within(std::make_shared<runtime::RecordingBudget>(kEagerRecordings, INT64_MAX));
-    if (!admits(*made, f)) fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc, "the operator's own guards refuse the call they were made for");
+    if (!admits(*made, f))
+      fail(ErrorCode::Internal, call.op.schema.name.c_str(), call.loc,
+           "the operator's own guards refuse the call they were made for");
     make_room();
     std::atomic<Entry*>& first = bucket(made->hash);
     auto entry = std::make_unique<Entry>(std::move(made), first.load(std::memory_order_relaxed));
@@ -93,7 +96,7 @@ class EagerTable {
     Entry(std::unique_ptr<const Specialization> m, Entry* n) : made(std::move(m)), next(n) {}
     const std::unique_ptr<const Specialization> made;
     std::atomic<Entry*> next;
-    std::int64_t replays = 0;                                // guarded by mu_; when the table was last looked through
+    std::int64_t replays = 0;  // guarded by mu_; when the table was last looked through
   };
   using Entries = std::vector<std::unique_ptr<Entry>>;
   std::atomic<Entry*>& bucket(std::uint64_t hash) { return buckets_[hash >> 52]; }
@@ -107,7 +110,8 @@ class EagerTable {
     Entries kept, gone;
     kept.reserve(entries_.capacity()), gone.reserve(entries_.size());
     retired_.reserve(retired_.size() + 1);
-    std::vector<std::pair<std::int64_t, std::size_t>> served;  // since the last look, and which: of equal ones the oldest goes
+    // since the last look, and which: of equal ones the oldest goes
+    std::vector<std::pair<std::int64_t, std::size_t>> served;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       Entry& e = *entries_[i];
       const std::int64_t before = std::exchange(e.replays, e.made->replays.load(std::memory_order_relaxed));
@@ -116,7 +120,8 @@ class EagerTable {
     const auto first_kept = served.end() - static_cast<std::ptrdiff_t>(keep);
     std::nth_element(served.begin(), first_kept, served.end());
     std::for_each(served.begin(), first_kept, [&](const auto& s) { gone.push_back(std::move(entries_[s.second])); });
-    std::copy_if(std::make_move_iterator(entries_.begin()), std::make_move_iterator(entries_.end()), std::back_inserter(kept), [](const auto& e) { return e != nullptr; });
+    std::copy_if(std::make_move_iterator(entries_.begin()), std::make_move_iterator(entries_.end()),
+                 std::back_inserter(kept), [](const auto& e) { return e != nullptr; });
     entries_ = std::move(kept);
     for (const std::unique_ptr<Entry>& e : gone) unlink(*e);
     retired_.push_back({epochs::advance(), std::move(gone)});
@@ -133,29 +138,32 @@ class EagerTable {
     at->store(e.next.load(std::memory_order_relaxed), std::memory_order_release);
   }
 
-  std::mutex mu_;                                            // held to add
-  Entries entries_;                                          // guarded by mu_; oldest first
+  std::mutex mu_;    // held to add
+  Entries entries_;  // guarded by mu_; oldest first
   struct Retired {
     std::uint64_t epoch;
     Entries entries;
   };
-  std::vector<Retired> retired_;                             // guarded by mu_
+  std::vector<Retired> retired_;  // guarded by mu_
   std::array<std::atomic<Entry*>, 4096> buckets_{};
 };
 
 // Arguments of one call, walked twice in the same order: into the frame, and into traced arguments.
 struct EagerArgs {
   const OpCall& call;
-  std::vector<Tensor> made;       // 0-dim tensors that stand for float numbers
-  std::vector<CallArg> own;       // with those; empty where there are none
+  std::vector<Tensor> made;  // 0-dim tensors that stand for float numbers
+  std::vector<CallArg> own;  // with those; empty where there are none
   std::span<const CallArg> args;
 
   explicit EagerArgs(const OpCall& c) : call(c), args(c.args) {
-    // A float where a tensor could stand becomes a 0-dim tensor: it promotes as the number does (a floating operand keeps
-    // its dtype), and a new value needs no new code and, on a device, no new graph. Elsewhere it is a parameter of the kernel.
+    // A float where a tensor could stand becomes a 0-dim tensor: it promotes as the number does (a floating operand
+    // keeps its dtype), and a new value needs no new code and, on a device, no new graph. Elsewhere it is a parameter
+    // of the kernel.
     bool floating = false;
     for (const CallArg& a : args)
-      if (auto* t = std::get_if<const Tensor*>(&a); t && (*t)->defined() && is_floating((*t)->impl()->dtype) && (*t)->impl()->rank > 0) floating = true;
+      if (auto* t = std::get_if<const Tensor*>(&a);
+          t && (*t)->defined() && is_floating((*t)->impl()->dtype) && (*t)->impl()->rank > 0)
+        floating = true;
     if (!floating) return;
     std::size_t n = 0;
     for (std::size_t i = 0; i < args.size(); ++i) n += is_number(i);
@@ -176,7 +184,8 @@ struct EagerArgs {
   bool is_number(std::size_t i) const {
     graph::ArgType t = call.op.schema.args[i].type;
     const Scalar* s = std::get_if<Scalar>(&args[i]);
-    return s && s->is_float() && !stays(i) && (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
+    return s && s->is_float() && !stays(i) &&
+           (t == graph::ArgType::TensorOrScalar || t == graph::ArgType::OptionalTensorOrScalar);
   }
   bool stays(std::size_t i) const {
     const runtime::EagerForm* form = runtime::eager_forms().find(call.op.id);
@@ -192,7 +201,8 @@ struct EagerArgs {
   }
 
   // The traced twin of flatten: same order, tensors and numbers replaced by inputs.
-  std::vector<CallArg> traced(Tracer& tracer, const CallFrame& f, std::vector<std::vector<Tensor>>& tensors, std::vector<Ints>& ints) const {
+  std::vector<CallArg> traced(Tracer& tracer, const CallFrame& f, std::vector<std::vector<Tensor>>& tensors,
+                              std::vector<Ints>& ints) const {
     std::vector<CallArg> out;
     std::size_t tensor = 0, value = 2, number = 0;
     auto one = [&](const Tensor& t) {
@@ -259,7 +269,8 @@ Tensor eager_view(const OpCall& c) {
         [](const auto& v) -> graph::RuleArg {
           using T = std::decay_t<decltype(v)>;
           if constexpr (std::is_same_v<T, IntArrayRef>) return v.vec();
-          else if constexpr (std::is_same_v<T, const Tensor*> || std::is_same_v<T, TensorArrayRef>) return std::monostate{};
+          else if constexpr (std::is_same_v<T, const Tensor*> || std::is_same_v<T, TensorArrayRef>)
+            return std::monostate{};
           else return v;
         },
         c.args[i]));
@@ -267,14 +278,17 @@ Tensor eager_view(const OpCall& c) {
   Layout l = graph::apply_view(c.op, args, meta.layout, c.loc, graph::Strides::All);
   graph::check_within_operand(c.op, args, meta.layout, l, c.loc);
   std::int64_t sizes[kMaxRank], strides[kMaxRank];
-  for (int d = 0; d < l.dim(); ++d) sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
+  for (int d = 0; d < l.dim(); ++d)
+    sizes[d] = l.sizes[static_cast<std::size_t>(d)].hint(), strides[d] = l.strides[static_cast<std::size_t>(d)].hint();
   if (graph::is_view_of_storage(c.op.id)) {
     // It counts from the start of the storage and may name any element of it, but none outside.
     const bool none = std::find(sizes, sizes + l.dim(), 0) != sizes + l.dim();
-    const auto last = last_element(l.dim(), l.offset.hint(), [&](int d) { return sizes[d]; }, [&](int d) { return strides[d]; });
+    const auto last = last_element(
+        l.dim(), l.offset.hint(), [&](int d) { return sizes[d]; }, [&](int d) { return strides[d]; });
     const std::int64_t have = impl.storage->bytes / item_size(impl.dtype);
     if (!none && (!last || *last >= have || l.offset.hint() < 0))
-      fail(ErrorCode::IndexOutOfRange, c.op.schema.name.c_str(), c.loc, "the view reaches element ", element_text(last), " of a storage of ", have);
+      fail(ErrorCode::IndexOutOfRange, c.op.schema.name.c_str(), c.loc, "the view reaches element ", element_text(last),
+           " of a storage of ", have);
   }
   retain(impl.storage);
   TensorImpl* made = new_impl(impl.dtype, impl.device, sizes, strides, l.dim(), l.offset.hint(), impl.storage);
@@ -312,7 +326,8 @@ class EagerInterpreter final : public graph::Interpreter {
     epochs::Reading reading;
     bool full = false;
     const Specialization* s = table.find(f, &full);
-    const bool meanwhile = !s && !full && is_served_meanwhile() && runtime::is_little_by_reference(c) && !(comes_often(f) && may_wait_for_code());
+    const bool meanwhile = !s && !full && is_served_meanwhile() && runtime::is_little_by_reference(c) &&
+                           !(comes_often(f) && may_wait_for_code());
     if ((full || meanwhile) && by_reference(c, results)) return;
     if (!s) {
       auto body = [&](Tracer& tracer) {
@@ -328,7 +343,8 @@ class EagerInterpreter final : public graph::Interpreter {
             if (c.op.writes.empty() || c.op.returns[i] < 0) tracer.result(made[i]);
       };
       try {
-        s = table.make(c, f, [](void* b, Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+        s = table.make(
+            c, f, [](void* b, Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
       } catch (const Error& e) {
         if (jit::ended() && by_reference(c, results)) return;  // in the destructor of a static object
         if (e.code() != ErrorCode::NotTraceable || !writes) throw;
@@ -337,7 +353,8 @@ class EagerInterpreter final : public graph::Interpreter {
       }
     }
     Outputs outputs;
-    results.reserve(results.size() + std::max({s->tensor_results.size(), c.op.returns.size(), std::size_t{1}}));  // nothing fails once it has run
+    // nothing fails once it has run
+    results.reserve(results.size() + std::max({s->tensor_results.size(), c.op.returns.size(), std::size_t{1}}));
     std::vector<Tensor> own;  // of an operator that writes
     if (writes) own.reserve(s->tensor_results.size());
     run_with_location(*s, f, outputs, c);
@@ -355,7 +372,8 @@ class EagerInterpreter final : public graph::Interpreter {
       if (from.trace) fail(ErrorCode::InvalidArgument, "set_", c.loc, "the source is a tensor of a trace");
       if (is_shape_only(from.device) != is_shape_only(t.device))
         fail(ErrorCode::DeviceMismatch, "set_", c.loc, "one of the two is shape-only: it has no elements");
-      if (from.dtype != t.dtype) fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
+      if (from.dtype != t.dtype)
+        fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", t.dtype, ", the source is ", from.dtype);
       retain(from.storage);
       frozen_may_change(*t.storage);
       release(std::exchange(t.storage, from.storage));
@@ -383,7 +401,8 @@ class EagerInterpreter final : public graph::Interpreter {
     std::memcpy(to.strides, from.strides, sizeof to.strides);
   }
 
-  // resize_ to more elements than the storage holds: it gets more bytes, with the old ones first, for all tensors on it.
+  // resize_ to more elements than the storage holds: it gets more bytes, with the old ones first, for all tensors on
+  // it.
   static void grow(TensorImpl& t, const IntArrayRef& sizes) {
     std::int64_t n = 1, bytes = 0;
     for (Int s : sizes) {
@@ -391,7 +410,8 @@ class EagerInterpreter final : public graph::Interpreter {
       if (__builtin_mul_overflow(n, s.hint(), &n)) n = INT64_MAX;  // beside a size of 0 (resize_ has asked)
     }
     if (__builtin_add_overflow(n, t.offset, &n) || __builtin_mul_overflow(n, item_size(t.dtype), &bytes))
-      fail(ErrorCode::InvalidArgument, "resize_", {}, "element ", t.offset, " and those after it take more bytes than 63 bits can count");
+      fail(ErrorCode::InvalidArgument, "resize_", {}, "element ", t.offset,
+           " and those after it take more bytes than 63 bits can count");
     if (bytes <= t.storage->bytes) return;
     if (is_shape_only(t.device)) {
       t.storage->bytes = bytes;
@@ -426,8 +446,7 @@ class EagerInterpreter final : public graph::Interpreter {
     TensorImpl& t = defined_impl(self, c.op.schema.name.c_str(), c.loc);
     if (!overlaps_itself(t)) return;
     for (int d = 0; d < t.rank; ++d)
-      if (t.strides[d] == 0 && t.sizes[d] > 1)
-        refuse_expanded(name, c.loc, d, t.sizes[d]);
+      if (t.strides[d] == 0 && t.sizes[d] > 1) refuse_expanded(name, c.loc, d, t.sizes[d]);
     refuse_shared_places(name, c.loc);
   }
 
@@ -441,7 +460,8 @@ class EagerInterpreter final : public graph::Interpreter {
     return form->in_groups && call_in_groups(c, results);
   }
 
-  // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have many.
+  // A long list of tensors, joined by groups: what is made for a list of one length is kept, and lists that grow have
+  // many.
   bool call_in_groups(const OpCall& c, std::vector<Tensor>& results) {
     constexpr std::size_t kMost = 16;
     const auto& list = std::get<TensorArrayRef>(c.args[0]);
@@ -466,7 +486,8 @@ class EagerInterpreter final : public graph::Interpreter {
     return before >= kOften;
   }
 
-  // For an operator that has code for so many values already, or is not worth any now. False: its operands are on a device, where it must have code.
+  // For an operator that has code for so many values already, or is not worth any now. False: its operands are on a
+  // device, where it must have code.
   bool by_reference(const OpCall& c, std::vector<Tensor>& results) {
     bool on_host = true;
     auto see = [&](const Tensor& t) { on_host = on_host && (!t.defined() || t.device() == Device::cpu()); };
@@ -475,7 +496,8 @@ class EagerInterpreter final : public graph::Interpreter {
       if (auto* list = std::get_if<TensorArrayRef>(&a))
         for (const Tensor& t : *list) see(t);
     }
-    if (int d = c.op.schema.find("device"); d >= 0) on_host = on_host && std::get<std::string_view>(c.args[static_cast<std::size_t>(d)]) == "cpu";
+    if (int d = c.op.schema.find("device"); d >= 0)
+      on_host = on_host && std::get<std::string_view>(c.args[static_cast<std::size_t>(d)]) == "cpu";
     if (!on_host) return false;
     std::vector<Tensor> made = kernels::reference_call(c.op.functional.value_or(c.op.id), c.args, c.loc);
     if (!c.op.writes.empty()) {
@@ -498,13 +520,14 @@ class EagerInterpreter final : public graph::Interpreter {
     return true;
   }
 
-  // x.add_(x) and the like: exactly the same view is read and written element by element, anything else is read from a copy, as if the
-  // operands had been read first. False: nothing that is read overlaps what is written.
+  // x.add_(x) and the like: exactly the same view is read and written element by element, anything else is read from a
+  // copy, as if the operands had been read first. False: nothing that is read overlaps what is written.
   bool on_copies(const OpCall& c, std::vector<Tensor>& results) {
     std::vector<const TensorImpl*> written;
     graph::for_each_written(c, [&](const Tensor& t) { written.push_back(t.impl()); });
     auto shares = [&](const Tensor& t) {
-      return t.defined() && std::any_of(written.begin(), written.end(), [&](const TensorImpl* w) { return overlaps(*w, *t.impl()); });
+      return t.defined() &&
+             std::any_of(written.begin(), written.end(), [&](const TensorImpl* w) { return overlaps(*w, *t.impl()); });
     };
     bool copied = false;
     auto copy_of = [&](const Tensor& t) {
@@ -524,7 +547,8 @@ class EagerInterpreter final : public graph::Interpreter {
       if (auto* t = std::get_if<const Tensor*>(&args[i]); t && shares(**t)) {
         copies.push_back(copy_of(**t));
         args[i] = &copies.back();
-      } else if (auto* list = std::get_if<TensorArrayRef>(&args[i]); list && std::any_of(list->begin(), list->end(), shares)) {
+      } else if (auto* list = std::get_if<TensorArrayRef>(&args[i]);
+                 list && std::any_of(list->begin(), list->end(), shares)) {
         lists.emplace_back();
         for (const Tensor& x : *list) lists.back().push_back(copy_of(x));
         args[i] = TensorArrayRef(lists.back());
@@ -553,7 +577,8 @@ class EagerInterpreter final : public graph::Interpreter {
 namespace reprise::graph {
 
 Interpreter& eager_interpreter() {
-  static auto* eager = new detail::EagerInterpreter;  // never destroyed: other static objects' destructors may use tensors
+  // never destroyed: other static objects' destructors may use tensors
+  static auto* eager = new detail::EagerInterpreter;
   return *eager;
 }
 

@@ -8,7 +8,8 @@ namespace reprise::detail {
 
 guards::Generality generality_for(const Compiled& c, CallFrame& f) {
   constexpr std::size_t kLooked = 64;  // at the newest; more would make a miss of many dear
-  // Where any size may be 1 no vector is loaded of it, which costs loops in caches ten times as much. A slice that is cut costs nothing.
+  // Where any size may be 1 no vector is loaded of it, which costs loops in caches ten times as much. A slice that is
+  // cut costs nothing.
   constexpr int kOftenCut = 1, kOftenBroadcast = 8;
   guards::Generality g;
   bool reshapes = false;
@@ -42,7 +43,8 @@ bool differ_in_layouts_alone(const Specialization& s, const CallFrame& f) {
     const bool tensor = next != s.tensor_words.end() && *next == i;
     next += tensor;
     const std::uint64_t different = s.structure[i] ^ f.structure[i];
-    if (different && (!tensor || !s.structure[i] || !f.structure[i] || (different & ~runtime::kLayoutBits))) return false;
+    if (different && (!tensor || !s.structure[i] || !f.structure[i] || (different & ~runtime::kLayoutBits)))
+      return false;
   }
   return true;
 }
@@ -68,14 +70,16 @@ StridesAside strides_aside_for(const Compiled& c, CallFrame& f) {
     if (!differ_in_layouts_alone(s, f)) continue;
     if (!s.generality.layouts) {
       if (s.structure == f.structure || SeenAs(s, f)) return {};  // its layout is not what is new
-      if (std::none_of(own.begin(), own.end(), [&](const Specialization* o) { return o->structure == s.structure; })) own.push_back(&s);
+      if (std::none_of(own.begin(), own.end(), [&](const Specialization* o) { return o->structure == s.structure; }))
+        own.push_back(&s);
     }
     like = &s;
     general = general || s.generality.layouts;
     std::size_t tensor = 0;
     for (std::uint32_t at : s.tensor_words) {
       if (!s.structure[at] || !s.uses(tensor++) || s.structure[at] == f.structure[at]) continue;
-      if (std::none_of(any.begin(), any.end(), [&](const StridesAside::Word& w) { return w.at == at; })) any.push_back({at, runtime::ones_of(f.structure[at]) & where_one(*f.tensors[tensor - 1])});
+      if (std::none_of(any.begin(), any.end(), [&](const StridesAside::Word& w) { return w.at == at; }))
+        any.push_back({at, runtime::ones_of(f.structure[at]) & where_one(*f.tensors[tensor - 1])});
     }
   }
   if (any.empty() || !(general || own.size() >= kLayoutsOfTheirOwn)) return {};

@@ -21,14 +21,17 @@ struct Own {
 std::optional<Recast> Recast::of(const Specialization& s, const FrameArray<std::uint64_t>& own) {
   const FrameArray<std::uint64_t>& made = s.structure;
   if (made.size() != own.size()) return std::nullopt;
-  auto same = [&](std::size_t from, std::size_t to) { return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0; };
+  auto same = [&](std::size_t from, std::size_t to) {
+    return from == to || std::memcmp(made.begin() + from, own.begin() + from, (to - from) * sizeof(std::uint64_t)) == 0;
+  };
   std::size_t from = 0, tensor = 0;
   bool differ = false;
   for (std::uint32_t at : s.tensor_words) {
     if (!same(from, at)) return std::nullopt;
     from = at + 1;
     const std::uint64_t different = made[at] ^ own[at];
-    if (different && (!made[at] || !own[at] || (s.uses(tensor) && (different & ~runtime::kLayoutBits)))) return std::nullopt;
+    if (different && (!made[at] || !own[at] || (s.uses(tensor) && (different & ~runtime::kLayoutBits))))
+      return std::nullopt;
     differ = differ || different;
     tensor += own[at] != 0;
   }
@@ -44,7 +47,8 @@ std::optional<Recast> Recast::of(const Specialization& s, const FrameArray<std::
     if (!made[at]) continue;
     const auto i = static_cast<std::uint32_t>(tensor++);
     piece.own += s.input_values[i].first - made_values;
-    const auto have = static_cast<std::uint32_t>(runtime::value_count(own[at])), want = static_cast<std::uint32_t>(runtime::value_count(made[at]));
+    const auto have = static_cast<std::uint32_t>(runtime::value_count(own[at])),
+               want = static_cast<std::uint32_t>(runtime::value_count(made[at]));
     made_values = s.input_values[i].first + want;
     if (made[at] != own[at] && s.uses(i)) r.fits_.push_back({i, made[at], s.shows_strides_of(i)});
     if (have == want) {  // of one that is not used nobody looks at them
@@ -65,7 +69,9 @@ std::optional<Recast> Recast::of(const Specialization& s, const FrameArray<std::
 }
 
 bool Recast::fits(const CallFrame& f) const {
-  return std::all_of(fits_.begin(), fits_.end(), [&](const Fit& x) { return runtime::fits(*f.tensors[x.tensor], x.word, x.shown, to_->generality.layouts); });
+  return std::all_of(fits_.begin(), fits_.end(), [&](const Fit& x) {
+    return runtime::fits(*f.tensors[x.tensor], x.word, x.shown, to_->generality.layouts);
+  });
 }
 
 SeenAs::SeenAs(const Specialization& s, CallFrame& f) : frame_(f) {
@@ -123,7 +129,8 @@ AnyStrides::AnyStrides(CallFrame& f, const StridesAside& how) : frame_(f), struc
     take(how.between[tensor++]);
     words_.push_back(f.structure[at]);
     take(runtime::value_count(structure_[at]));
-    if (runtime::has_strides(f.structure[at]) && !runtime::has_strides(structure_[at])) std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
+    if (runtime::has_strides(f.structure[at]) && !runtime::has_strides(structure_[at]))
+      std::copy(t.strides, t.strides + t.rank, f.values.extend(t.rank));
   }
   take(static_cast<std::size_t>(values_.end() - from));
 }

@@ -33,12 +33,13 @@ std::int64_t broadcast(const std::vector<const TensorImpl*>& operands) {
   return n;
 }
 
-/// Of the first two operands: what each element of the result is a sum of lies along the last dimension of the first. Of a convolution each weight
-/// meets about every place of the images.
+/// Of the first two operands: what each element of the result is a sum of lies along the last dimension of the first.
+/// Of a convolution each weight meets about every place of the images.
 std::int64_t products(const std::vector<const TensorImpl*>& operands, bool windows = false) {
   if (operands.empty()) return 0;
   if (operands.size() == 1) return operands[0]->numel();
-  if (windows && operands[0]->rank > 1) return times(operands[0]->numel() / std::max<std::int64_t>(operands[0]->sizes[1], 1), operands[1]->numel());
+  if (windows && operands[0]->rank > 1)
+    return times(operands[0]->numel() / std::max<std::int64_t>(operands[0]->sizes[1], 1), operands[1]->numel());
   const TensorImpl& a = *operands[0];
   const std::int64_t summed = a.rank > 0 ? std::max<std::int64_t>(a.sizes[a.rank - 1], 1) : 1;
   return times(a.numel() / summed, operands[1]->numel());
@@ -78,7 +79,8 @@ bool is_little_by_reference(const graph::OpCall& c) {
     case graph::OpClass::Reduction:
     case graph::OpClass::Join: return elements <= kElements;
     case graph::OpClass::Composite: return elements <= kElements && products(operands) <= kProducts;
-    case graph::OpClass::Matmul: return products(operands, kernels::is_windows(kernels::product_forms().at(c.op.id))) <= kProducts;
+    case graph::OpClass::Matmul:
+      return products(operands, kernels::is_windows(kernels::product_forms().at(c.op.id))) <= kProducts;
     case graph::OpClass::Attention: return products(operands) <= kProducts;
     case graph::OpClass::Creation: return operands.empty() && of_numbers(c) <= kElements;
     default: return false;

@@ -32,7 +32,8 @@ std::string why_unavailable(const std::string& device) {
   if (device == "cpu") return "available";
   Device d = Device::cuda(0);
   if (device != "cuda") {
-    if (!device.starts_with("cuda:") || device.size() == 5 || device.find_first_not_of("0123456789", 5) != std::string::npos)
+    if (!device.starts_with("cuda:") || device.size() == 5 ||
+        device.find_first_not_of("0123456789", 5) != std::string::npos)
       return "there is no such device: cpu, cuda, cuda:0, ... are known";
     std::uint8_t index = 0;
     if (std::from_chars(device.data() + 5, device.data() + device.size(), index).ec != std::errc{})
@@ -49,7 +50,9 @@ void set_log(const std::string& channels, const std::string& file) {
   log::require_channels(channels, "set_log");
   log::configure(channels, file);
 }
-void set_log_callback(std::function<void(const LogEvent&)> callback, const std::string& channels) { log::set_callback(std::move(callback), channels); }
+void set_log_callback(std::function<void(const LogEvent&)> callback, const std::string& channels) {
+  log::set_callback(std::move(callback), channels);
+}
 void set_timeline(const std::string& file) { timeline::configure(file, knobs().trace_bytes); }
 
 }  // namespace reprise

@@ -7,10 +7,10 @@
 #include "base/timeline.h"
 #include "device/late_faults.h"
 #include "graph/interpreter.h"
-#include "runtime/front/check.h"
-#include "runtime/call/call.h"
-#include "runtime/front/compiled.h"
 #include "runtime/build/call_slice.h"
+#include "runtime/call/call.h"
+#include "runtime/front/check.h"
+#include "runtime/front/compiled.h"
 #include "tensor/impl.h"
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,8 @@
 namespace reprise::detail {
 
 namespace {
-constexpr int kWithoutWaiting = 8;  // calls of a thread: what is compiled once, at the start of a process, has come by then
+// calls of a thread: what is compiled once, at the start of a process, has come by then
+constexpr int kWithoutWaiting = 8;
 constinit thread_local bool t_meanwhile = false, t_waited = false;
 constinit thread_local int t_served = 0;
 }  // namespace
@@ -36,7 +37,9 @@ namespace {
 void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::string& reason) noexcept {
   if (!c.callback->is_set()) return;
   try {
-    note_miss(outputs, *c.callback, {.kind = Miss::Kind::ServedEagerly, .function = c.options.name, .reason = reason, .fallback = bail_name(bail)});
+    note_miss(
+        outputs, *c.callback,
+        {.kind = Miss::Kind::ServedEagerly, .function = c.options.name, .reason = reason, .fallback = bail_name(bail)});
   } catch (const std::bad_alloc&) {  // then it is not told
   }
 }
@@ -80,7 +83,8 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
     run_specialization(s, f, outputs);
     assign_variables(s, outputs, values);
   }
-  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]] return;
+  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]]
+    return;
   if (timeline::on()) add_call_slice(s, f);
   if (!s.unrepeatable) return;
   fill_kept(s, outputs);
@@ -88,7 +92,8 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
 }
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
-  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed) throw;
+  if (e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory || e.code() == ErrorCode::DeviceFailed)
+    throw;
   if (dynamic_cast<const device::LateFault*>(&e)) throw;  // not of this call
   std::string caught = std::string("the function catches an error: ") + e.what(),
               alone =
@@ -97,7 +102,9 @@ void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx
   run_or_undo(function, ctx);
   LockedCompiled lock(c);  // nothing fails from here on: what the function did stays
   const bool catches = errors_made() != errors;
-  const Bail bail = e.code() == ErrorCode::NotTraceable ? bail_of(e) : catches ? Bail::catches_error : Bail::replay_throws;
+  const Bail bail = e.code() == ErrorCode::NotTraceable ? bail_of(e)
+                    : catches                           ? Bail::catches_error
+                                                        : Bail::replay_throws;
   c.count_fallback(bail);
   tell_eager(c, bail, catches && bail == Bail::catches_error ? caught : alone);
   c.last_fallback_reason.swap(catches && bail == Bail::catches_error ? caught : alone);

@@ -9,8 +9,8 @@
 #include "jit/engine/code.h"
 #include "runtime/front/code_count.h"
 #include "runtime/front/compiled.h"
-#include "runtime/replay/profile.h"
 #include "runtime/replay/pool.h"
+#include "runtime/replay/profile.h"
 
 namespace reprise {
 
@@ -47,7 +47,8 @@ Stats stats_of(const Compiled& c) {
     s.eager_fallbacks += c.fallbacks[i];
     if (c.fallbacks[i]) s.fallbacks.push_back({bail_name(static_cast<Bail>(i)), c.fallbacks[i]});
   }
-  std::stable_sort(s.fallbacks.begin(), s.fallbacks.end(), [](const Stats::Fallback& a, const Stats::Fallback& b) { return a.calls > b.calls; });
+  std::stable_sort(s.fallbacks.begin(), s.fallbacks.end(),
+                   [](const Stats::Fallback& a, const Stats::Fallback& b) { return a.calls > b.calls; });
   s.specializations = static_cast<std::int64_t>(c.owned.size());
   s.building = c.building();
   s.replaced = c.replaced;
@@ -75,7 +76,8 @@ Stats stats_of(const Compiled& c) {
     std::vector<Stats::Launch> took = p->launches(p->name);
     std::move(took.begin(), took.end(), std::back_inserter(s.launches));
   }
-  std::stable_sort(s.launches.begin(), s.launches.end(), [](const Stats::Launch& a, const Stats::Launch& b) { return a.ns > b.ns; });
+  std::stable_sort(s.launches.begin(), s.launches.end(),
+                   [](const Stats::Launch& a, const Stats::Launch& b) { return a.ns > b.ns; });
   for (const Compiled::Retired& r : c.retired)
     for (const auto& p : r.made) {
       ++s.retired;
@@ -84,11 +86,13 @@ Stats stats_of(const Compiled& c) {
   for (const auto& p : c.owned)
     for (const passes::PatternRecord& of : p->patterns) {
       if (!of.matches) continue;
-      auto it = std::find_if(s.matches.begin(), s.matches.end(), [&](const Stats::Match& m) { return m.pattern == of.name; });
+      auto it =
+          std::find_if(s.matches.begin(), s.matches.end(), [&](const Stats::Match& m) { return m.pattern == of.name; });
       if (it == s.matches.end()) s.matches.push_back({of.name, of.matches});
       else it->matches += of.matches;
     }
-  std::stable_sort(s.matches.begin(), s.matches.end(), [](const Stats::Match& a, const Stats::Match& b) { return a.matches > b.matches; });
+  std::stable_sort(s.matches.begin(), s.matches.end(),
+                   [](const Stats::Match& a, const Stats::Match& b) { return a.matches > b.matches; });
   s.code_bytes = code.bytes();
   s.pool_bytes = runtime::pool_bytes();
   std::int64_t samples = c.dispatch_samples;

@@ -17,7 +17,8 @@ namespace {
 std::atomic<std::uint64_t> g_serials{0};
 
 bool fit_alike(const Specialization& a, const Specialization& b) {
-  return a.structure == b.structure && a.unused == b.unused && a.shown_strides == b.shown_strides && a.generality.layouts == b.generality.layouts;
+  return a.structure == b.structure && a.unused == b.unused && a.shown_strides == b.shown_strides &&
+         a.generality.layouts == b.generality.layouts;
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ struct OtherStructures::Known {
   std::vector<Way> ways;
 };
 
-/// What a thread remembers, of all functions: each structure in one of few places, where it takes the place of the one that came first.
+/// What a thread remembers, of all functions: each structure in one of few places, where it takes the place of the one
+/// that came first.
 struct OtherStructures::Memory {
   static constexpr std::size_t kSets = 128, kPlaces = 4, kMostWords = std::size_t{1} << 17;
   struct Set {
@@ -38,7 +40,9 @@ struct OtherStructures::Memory {
   std::array<Set, kSets> sets;
   std::size_t words = 0;
 
-  Set& set_of(std::uint64_t serial, std::uint64_t hash) { return sets[((hash ^ serial * 0x9e3779b97f4a7c15ull) >> 20) % kSets]; }
+  Set& set_of(std::uint64_t serial, std::uint64_t hash) {
+    return sets[((hash ^ serial * 0x9e3779b97f4a7c15ull) >> 20) % kSets];
+  }
   void keep(Set& set, std::unique_ptr<Known> k) {
     words += k->structure.size();
     if (words > kMostWords) {
@@ -55,7 +59,8 @@ OtherStructures::OtherStructures(const std::vector<const Specialization*>& all) 
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> of_structure;
   for (const Specialization* s : all) {
     std::vector<std::size_t>& those = of_structure[s->hash];
-    auto it = std::find_if(those.begin(), those.end(), [&](std::size_t g) { return fit_alike(*groups_[g].all.front(), *s); });
+    auto it =
+        std::find_if(those.begin(), those.end(), [&](std::size_t g) { return fit_alike(*groups_[g].all.front(), *s); });
     if (it == those.end()) {
       groups_.push_back({unused_words(*s), {}, {}});
       it = those.insert(those.end(), groups_.size() - 1);
@@ -63,7 +68,8 @@ OtherStructures::OtherStructures(const std::vector<const Specialization*>& all) 
     groups_[*it].all.push_back(s);
   }
   std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-    return std::tuple(a.all.front()->generality.layouts, a.unused.size()) < std::tuple(b.all.front()->generality.layouts, b.unused.size());
+    return std::tuple(a.all.front()->generality.layouts, a.unused.size()) <
+           std::tuple(b.all.front()->generality.layouts, b.unused.size());
   });
   for (Group& g : groups_) {
     g.candidates = Candidates(g.all);
@@ -92,7 +98,9 @@ bool OtherStructures::are_alone(const FrameArray<std::uint64_t>& structure) cons
   if (unused_.size() > kFew) return false;
   return std::all_of(unused_.begin(), unused_.end(), [&](const std::vector<std::uint32_t>& unused) {
     const auto [begin, end] = by_hash_.equal_range(runtime::hash_beside_layouts(structure, unused));
-    return std::all_of(begin, end, [&](const auto& g) { return g.second->unused != unused || g.second->all.front()->structure == structure; });
+    return std::all_of(begin, end, [&](const auto& g) {
+      return g.second->unused != unused || g.second->all.front()->structure == structure;
+    });
   });
 }
 
@@ -111,7 +119,9 @@ const Specialization* OtherStructures::first(CallFrame& f, std::uint64_t hash) c
   for (const Way& way : known->ways) {
     SeenAs seen(way.how, f);
     if (!seen) continue;
-    if (const Specialization* s = way.to->candidates.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(), [&](const Specialization& tried) { return admits_alike(tried, f); })) {
+    if (const Specialization* s =
+            way.to->candidates.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
+                                     [&](const Specialization& tried) { return admits_alike(tried, f); })) {
       seen.keep();
       return s;
     }

@@ -25,7 +25,8 @@ struct Call {
     for (std::size_t k = 0; k < at.size(); ++k) at[k].data = static_cast<char*>(addresses[k]) + offsets[k];
     kernels::KernelFault fault;
     kernels::NativeArgs args = step.call;
-    args.tensors = at.data(), args.ints = ints.data(), args.numbers = numbers.data(), args.fault = &fault, args.stream = stream;
+    args.tensors = at.data(), args.ints = ints.data(), args.numbers = numbers.data(), args.fault = &fault,
+    args.stream = stream;
     step.fn(args);
     if (fault.failed) throw_fault(program, step.launch, fault);
   }
@@ -36,7 +37,8 @@ struct Call {
     for (std::uint32_t i = 0; i < step.call.n_args; ++i) {
       const kernels::NativeArg& a = step.call.args[i];
       k.insert(k.end(), {static_cast<std::int64_t>(a.kind), a.first, a.count});
-      if (a.kind == kernels::NativeArg::Kind::Str) k.insert(k.end(), step.call.strings[a.first].begin(), step.call.strings[a.first].end());
+      if (a.kind == kernels::NativeArg::Kind::Str)
+        k.insert(k.end(), step.call.strings[a.first].begin(), step.call.strings[a.first].end());
     }
     for (std::size_t t = 0; t < views.size(); ++t) {
       const kernels::TensorView& v = views[t];
@@ -45,7 +47,8 @@ struct Call {
       k.insert(k.end(), v.strides, v.strides + v.rank);
     }
     k.insert(k.end(), ints.begin(), ints.end());
-    for (const kernels::Number& n : numbers) k.insert(k.end(), {n.is_float, n.is_float ? std::bit_cast<std::int64_t>(n.f) : n.i});
+    for (const kernels::Number& n : numbers)
+      k.insert(k.end(), {n.is_float, n.is_float ? std::bit_cast<std::int64_t>(n.f) : n.i});
     return k;
   }
 

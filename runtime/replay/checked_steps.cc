@@ -6,12 +6,21 @@
 
 namespace reprise::runtime {
 
-CheckedSteps::CheckedSteps(const Program& p, SlotValues slots) : function_(p.graph.name.substr(0, p.graph.name.rfind('/'))) {
+CheckedSteps::CheckedSteps(const Program& p, SlotValues slots)
+    : function_(p.graph.name.substr(0, p.graph.name.rfind('/'))) {
   for (const Program::GpuStep& s : p.gpu_steps) {
     if (!s.check) continue;
     const kernels::Launch& launch = p.lowered.launches[s.launch];
-    const std::string* scope = launch.scope ? launch.scope : NameScopes::current();  // of an eager call: where it is made
-    Step step{static_cast<std::int64_t>(s.launch) + 1, launch.op.empty() ? launch.name : launch.op, scope ? *scope : "", launch.loc, launch.check->of, launch.check->dim, slots[s.check->extent], {}};
+    // of an eager call: where it is made
+    const std::string* scope = launch.scope ? launch.scope : NameScopes::current();
+    Step step{static_cast<std::int64_t>(s.launch) + 1,
+              launch.op.empty() ? launch.name : launch.op,
+              scope ? *scope : "",
+              launch.loc,
+              launch.check->of,
+              launch.check->dim,
+              slots[s.check->extent],
+              {}};
     for (Slot size : s.check->sizes) step.sizes.push_back(slots[size]);
     steps_.push_back(std::move(step));
   }
@@ -30,13 +39,17 @@ std::string CheckedSteps::message(const Step& s, const std::int64_t* record) {
 
 void CheckedSteps::throw_noted(const std::int64_t* record) const {
   const Step& s = step_of(record);
-  throw Error(kernels::check_fault(s.of, record[1], record[2], s.sizes, s.extent, s.dim).code, s.op, message(s, record), s.loc);
+  throw Error(kernels::check_fault(s.of, record[1], record[2], s.sizes, s.extent, s.dim).code, s.op, message(s, record),
+              s.loc);
 }
 
 void CheckedSteps::tell(const std::int64_t* record) const {
   const Step& s = step_of(record);
-  throw device::LateFault(kernels::check_fault(s.of, record[1], record[2], s.sizes, s.extent, s.dim).code, s.op,
-                          message(s, record) + "; told late (CompileOptions::late_faults): the call of " + function_ + " had returned, has written nothing that was to be guarded, and its results are of no use", s.loc);
+  throw device::LateFault(
+      kernels::check_fault(s.of, record[1], record[2], s.sizes, s.extent, s.dim).code, s.op,
+      message(s, record) + "; told late (CompileOptions::late_faults): the call of " + function_ +
+          " had returned, has written nothing that was to be guarded, and its results are of no use",
+      s.loc);
 }
 
 }  // namespace reprise::runtime

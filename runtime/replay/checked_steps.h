@@ -8,7 +8,8 @@
 
 namespace reprise::runtime {
 
-/// What the records of faults of a program mean, for some sizes; the program may be gone when it is asked. (The sizes of what is checked are a recording's, Note [Words of a recording].)
+/// What the records of faults of a program mean, for some sizes; the program may be gone when it is asked. (The sizes
+/// of what is checked are a recording's, Note [Words of a recording].)
 class CheckedSteps final : public device::FaultTeller {
  public:
   CheckedSteps(const Program&, SlotValues);
@@ -19,7 +20,7 @@ class CheckedSteps final : public device::FaultTeller {
 
  private:
   struct Step {
-    std::int64_t number;                           ///< as records have it: of the launch, from 1
+    std::int64_t number;  ///< as records have it: of the launch, from 1
     std::string op, scope;
     SourceLoc loc;
     kernels::ValueCheck::Of of;

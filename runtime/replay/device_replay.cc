@@ -11,8 +11,8 @@
 #include "kernels/reference/native_launches.h"
 #include "runtime/replay/captured_step.h"
 #include "runtime/replay/checked_steps.h"
-#include "runtime/replay/profile.h"
 #include "runtime/replay/launch_slice.h"
+#include "runtime/replay/profile.h"
 
 namespace reprise::runtime {
 
@@ -34,12 +34,14 @@ class HostCopy {
   void* p_;
 };
 
-/// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also when
-/// the plan gave them the same bytes one after the other. Behind the program's buffers stand the workspace of products, and
-/// what operators with effects have in common.
+/// Which earlier nodes of a graph a node must wait for. Buffers conflict when one of the two steps writes; temps also
+/// when the plan gave them the same bytes one after the other. Behind the program's buffers stand the workspace of
+/// products, and what operators with effects have in common.
 class Dependencies {
  public:
-  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& bounds, const std::vector<std::int64_t>& temp_offset) : state_(p.buffer_bytes.size() + 2) {
+  Dependencies(const Program& p, SlotValues slots, const std::vector<std::int64_t>& bounds,
+               const std::vector<std::int64_t>& temp_offset)
+      : state_(p.buffer_bytes.size() + 2) {
     for (std::size_t b = 0; b < p.buffer_bytes.size(); ++b) {
       if (temp_offset[b] < 0) continue;
       state_[b].begin = temp_offset[b];
@@ -80,9 +82,9 @@ class Dependencies {
 
  private:
   struct State {
-    std::int64_t begin = 0, end = 0;    // of a temp: its bytes in the pool
+    std::int64_t begin = 0, end = 0;  // of a temp: its bytes in the pool
     bool started = false;
-    std::int64_t writer = -1;           // last node that wrote it
+    std::int64_t writer = -1;                  // last node that wrote it
     std::vector<device::Graph::Node> readers;  // since then
   };
   /// A temp begins: whoever used these bytes before must be done with them.
@@ -98,31 +100,38 @@ class Dependencies {
     live_temps_.push_back(b);
   }
 
-  std::vector<State> state_;              // by buffer
-  std::vector<std::uint32_t> live_temps_; // that have begun
+  std::vector<State> state_;               // by buffer
+  std::vector<std::uint32_t> live_temps_;  // that have begun
   std::vector<device::Graph::Node> after_;
 };
 
 /// Is it a step of an operator that must keep the order of the program with others that have effects?
 bool has_effects(const Program& p, const Program::NativeStep& s) {
   const std::vector<std::uint32_t>& nodes = p.lowered.launches[s.launch].nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) { return graph::op(p.graph.nodes[n].op).effects.any(); });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](std::uint32_t n) { return graph::op(p.graph.nodes[n].op).effects.any(); });
 }
 
 }  // namespace
 
-DeviceReplay::DeviceReplay(const Program& p, const std::vector<std::int64_t>& bounds) : program_(p), bounds_(bounds), device_(device::backend(p.device)) {
+DeviceReplay::DeviceReplay(const Program& p, const std::vector<std::int64_t>& bounds)
+    : program_(p), bounds_(bounds), device_(device::backend(p.device)) {
   for (std::size_t i = 0; i < p.graph.inputs.size(); ++i)
-    if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device)) host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
+    if (p.input_buffer[i] >= 0 && device::runs_host_code(p.graph.meta(p.graph.inputs[i].value).device))
+      host_inputs_.push_back(static_cast<std::uint32_t>(p.input_buffer[i]));
 }
 
-std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots, const std::vector<std::int64_t>& bounds, const std::vector<std::int64_t>& temp_offset, std::unique_ptr<DeviceReplay> reuse, bool sealed) {
+std::unique_ptr<DeviceReplay> DeviceReplay::make(const Program& p, SlotValues slots,
+                                                 const std::vector<std::int64_t>& bounds,
+                                                 const std::vector<std::int64_t>& temp_offset,
+                                                 std::unique_ptr<DeviceReplay> reuse, bool sealed) {
   std::unique_ptr<DeviceReplay> made(new DeviceReplay(p, bounds));
   made->build(slots, temp_offset, reuse ? std::move(reuse->segments_) : std::vector<Segment>(), sealed);
   return made;
 }
 
-void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse, bool sealed) {
+void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp_offset, std::vector<Segment> reuse,
+                         bool sealed) {
   const Program& p = program_;
   Dependencies dependencies(p, slots, bounds_, temp_offset);
   const std::uint32_t workspace_cell = static_cast<std::uint32_t>(p.workspace_cell());
@@ -133,7 +142,8 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
     if (!graph) return;
     std::size_t at = segments_.size();
     std::unique_ptr<device::GraphExec> old = at < reuse.size() ? std::move(reuse[at].exec) : nullptr;
-    segments_.push_back({sealed ? graph->queue(std::move(old)) : graph->instantiate(std::move(old)), first, last, checks, after_checks});
+    segments_.push_back({sealed ? graph->queue(std::move(old)) : graph->instantiate(std::move(old)), first, last,
+                         checks, after_checks});
     graph = nullptr;
     checks = after_checks = false;
     dependencies.forget();
@@ -153,7 +163,9 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
       const Program::NativeStep& s = p.captured(*captured);
       std::vector<Program::Use> uses = p.uses[i];
       // An argument must stay as it is where a check has failed.
-      const bool writes_argument = std::any_of(uses.begin(), uses.end(), [&](const Program::Use& u) { return u.written && p.lowered.buffers[u.buffer].kind == kernels::Buffer::Kind::Input; });
+      const bool writes_argument = std::any_of(uses.begin(), uses.end(), [&](const Program::Use& u) {
+        return u.written && p.lowered.buffers[u.buffer].kind == kernels::Buffer::Kind::Input;
+      });
       if (writes_argument && checked) {
         finish(i);
         after_checks = true;
@@ -198,9 +210,13 @@ void DeviceReplay::build(SlotValues slots, const std::vector<std::int64_t>& temp
     params.clear();
     for (Slot slot : s.plain) params.push_back(slots[slot]);
     device::KernelNode node;
-    node.grid = {static_cast<std::uint32_t>(s.bound < 0 ? p.blocks_of(s, slots) : bounds_[static_cast<std::size_t>(s.bound)]), 1, 1};  // more than there are numbers for, no memory holds
-    // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work has
-    // another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in every graph and time at every run.
+    // more than there are numbers for, no memory holds
+    node.grid = {
+        static_cast<std::uint32_t>(s.bound < 0 ? p.blocks_of(s, slots) : bounds_[static_cast<std::size_t>(s.bound)]), 1,
+        1};
+    // What has nothing to do for these sizes is left out. A graph that is reused for sizes at which other kernels work
+    // has another shape then, and is made anew: that is rare, and nodes that are there and disabled cost memory in
+    // every graph and time at every run.
     if (node.grid.count() == 0) continue;
     node.kernel = s.kernel->get(device_, s.image);
     node.name = name;
@@ -224,7 +240,8 @@ void DeviceReplay::read_faults(void* const* base, SlotValues slots, device::Stre
 void DeviceReplay::note_faults(void* const* base, SlotValues slots, device::Stream& stream) {
   static_assert(device::kLateWords == kernels::kFaultRecord);
   if (!teller_) teller_ = std::make_shared<const CheckedSteps>(program_, slots);
-  if (!device::note_late(device_, stream, base[*program_.lowered.fault_record], teller_)) read_faults(base, slots, stream);
+  if (!device::note_late(device_, stream, base[*program_.lowered.fault_record], teller_))
+    read_faults(base, slots, stream);
 }
 
 void DeviceReplay::upload() {
@@ -239,12 +256,15 @@ std::int64_t DeviceReplay::graph_bytes() const {
   return n;
 }
 
-// Everything that may fail on the way to the device comes before the first graph starts. A product that the library refuses when
-// it is told to do it is left to kernels from then on.
-void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed) {
+// Everything that may fail on the way to the device comes before the first graph starts. A product that the library
+// refuses when it is told to do it is left to kernels from then on.
+void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vector<std::int64_t>& temp_offset,
+                           bool sealed) {
   for (;;) {
     try {
-      if (std::all_of(segments_.begin(), segments_.end(), [&](Segment& s) { return !s.exec || s.exec->prepare(cells, !sealed); })) return;
+      if (std::all_of(segments_.begin(), segments_.end(),
+                      [&](Segment& s) { return !s.exec || s.exec->prepare(cells, !sealed); }))
+        return;
     } catch (const device::ProductDeclined&) {
     }
     segments_.clear();
@@ -254,7 +274,8 @@ void DeviceReplay::prepare(void* const* cells, SlotValues slots, const std::vect
   }
 }
 
-void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed, bool late) {
+void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params,
+                       SlotValues slots, const std::vector<std::int64_t>& temp_offset, bool sealed, bool late) {
   device::Stream& stream = device_.current_stream();
   device::throw_late(stream);
   // 0-dim tensors of the host go along as a few bytes, in memory that is ordered with the stream.
@@ -281,11 +302,15 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   prepare(cells, slots, temp_offset, sealed);
   if (sure_fault_) {
     const Program::GpuStep& step = program_.gpu_step(*sure_fault_);
-    throw_fault(program_, step.launch, {true, ErrorCode::IndexOutOfRange, "there are indices into dimension " + std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
+    throw_fault(program_, step.launch,
+                {true, ErrorCode::IndexOutOfRange,
+                 "there are indices into dimension " +
+                     std::to_string(program_.lowered.launches[step.launch].check->dim) + ", which is of size 0"});
   }
   bool unread = false;  // what checks have noted
   for (Segment& s : segments_) {
-    if ((!s.exec || s.after_checks) && unread) read_faults(cells, slots, stream), unread = false;  // the host's step is not guarded, nor is captured work
+    // the host's step is not guarded, nor is captured work
+    if ((!s.exec || s.after_checks) && unread) read_faults(cells, slots, stream), unread = false;
     const bool profiled = watchers::launches() && program_.profile->on();
     if (profiled) stream.synchronize();
     const timeline::Time begin = watchers::launches() ? timeline::now() : 0;
@@ -298,7 +323,8 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   else if (unread) read_faults(cells, slots, stream);
 }
 
-[[gnu::cold]] void DeviceReplay::tell_segment(const Segment& s, timeline::Time begin, bool profiled, SlotValues slots, device::Stream& stream) const {
+[[gnu::cold]] void DeviceReplay::tell_segment(const Segment& s, timeline::Time begin, bool profiled, SlotValues slots,
+                                              device::Stream& stream) const {
   auto launch_of = [&](std::uint32_t step) {
     struct Of {
       const Program& p;
@@ -311,8 +337,10 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
   };
   const timeline::Time queued = timeline::now();
   const std::uint32_t first = launch_of(s.first);
-  if (timeline::on() && s.exec) timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin, queued);
-  else if (timeline::on()) add_launch_slice(program_.lowered.launches[first], begin, queued, program_.work_of(first, slots).bytes);
+  if (timeline::on() && s.exec)
+    timeline::slice("launch", "start a graph of " + std::to_string(s.last - s.first) + " launches", begin, queued);
+  else if (timeline::on())
+    add_launch_slice(program_.lowered.launches[first], begin, queued, program_.work_of(first, slots).bytes);
   if (!profiled) return;
   stream.synchronize();
   const timeline::Time end = timeline::now();
@@ -325,8 +353,10 @@ void DeviceReplay::run(void* const* base, TensorImpl* const* inputs, HostSteps& 
 }
 
 namespace {
-/// The bytes of a buffer that a step may touch: of a native one those between the ends of its views (a part of a cache is written).
-std::pair<std::int64_t, std::int64_t> touched(const Program& p, const Program::Step& step, std::uint32_t buffer, SlotValues slots, std::int64_t bytes) {
+/// The bytes of a buffer that a step may touch: of a native one those between the ends of its views (a part of a cache
+/// is written).
+std::pair<std::int64_t, std::int64_t> touched(const Program& p, const Program::Step& step, std::uint32_t buffer,
+                                              SlotValues slots, std::int64_t bytes) {
   const auto* native = std::get_if<Program::NativeId>(&step);
   if (!native) return {0, bytes};
   const Program::NativeStep& s = p.native(*native);
@@ -349,9 +379,11 @@ std::pair<std::int64_t, std::int64_t> touched(const Program& p, const Program::S
 }
 }  // namespace
 
-// Buffers that lie in one memory are one copy: written arguments that are views of one tensor may take turns in it, element by element.
-void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base, TensorImpl* const* inputs, HostSteps& host,
-                               const std::int64_t* params, SlotValues slots, device::Stream& stream) {
+// Buffers that lie in one memory are one copy: written arguments that are views of one tensor may take turns in it,
+// element by element.
+void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Program::Use>& uses, void* const* base,
+                               TensorImpl* const* inputs, HostSteps& host, const std::int64_t* params, SlotValues slots,
+                               device::Stream& stream) {
   const Program& p = program_;
   struct Region {
     char *begin, *end;
@@ -361,7 +393,8 @@ void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Prog
   std::vector<Region> regions;
   for (const Program::Use& u : uses) {
     const kernels::Buffer& b = p.lowered.buffers[u.buffer];
-    const std::int64_t bytes = b.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]];
+    const std::int64_t bytes =
+        b.kind == kernels::Buffer::Kind::Input ? byte_extent(*inputs[b.index]) : slots[p.buffer_bytes[u.buffer]];
     char* begin = static_cast<char*>(base[u.buffer]);
     const auto [from, to] = touched(p, step, u.buffer, slots, bytes);
     if (from < to) regions.push_back({begin + from, begin + to, u.read || !u.first, u.written, {u.buffer}});
@@ -386,7 +419,8 @@ void DeviceReplay::run_on_host(const Program::Step& step, const std::vector<Prog
   std::vector<HostCopy> taken;
   for (const Region& r : regions) {
     HostCopy& copy = taken.emplace_back(r.end - r.begin);
-    for (std::uint32_t b : r.buffers) copies[b] = static_cast<char*>(copy.get()) + (static_cast<char*>(base[b]) - r.begin);
+    for (std::uint32_t b : r.buffers)
+      copies[b] = static_cast<char*>(copy.get()) + (static_cast<char*>(base[b]) - r.begin);
     if (r.read) device_.copy_to_host(copy.get(), r.begin, copy.bytes(), stream);
   }
   host.run(step, copies.data(), params, slots);

@@ -18,7 +18,9 @@ namespace {
 
 template <class T>
 void copy_row(char* dst, std::int64_t ds, const char* src, std::int64_t ss, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(dst + i * ds * static_cast<std::int64_t>(sizeof(T)), src + i * ss * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  for (std::int64_t i = 0; i < n; ++i)
+    std::memcpy(dst + i * ds * static_cast<std::int64_t>(sizeof(T)),
+                src + i * ss * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
 }
 
 void copy_inner(char* dst, std::int64_t ds, const char* src, std::int64_t ss, std::int64_t n, int item) {
@@ -43,18 +45,23 @@ struct Concrete {
     for (int d = 0; d < rank; ++d) n = times(n, sizes[d]);
     return n;
   }
-  /// Of what is made, which stands row by row: also those of dimensions of size 0 and 1, with which a value may be traced otherwise.
+  /// Of what is made, which stands row by row: also those of dimensions of size 0 and 1, with which a value may be
+  /// traced otherwise.
   void make_strides() {
-    for (std::int64_t d = rank, step = 1; d-- > 0; step = times(step, std::max<std::int64_t>(sizes[d], 1))) strides[d] = step;
+    for (std::int64_t d = rank, step = 1; d-- > 0; step = times(step, std::max<std::int64_t>(sizes[d], 1)))
+      strides[d] = step;
   }
   Concrete(const SlotLayout& l, SlotValues slots) : offset(slots[l.offset]), rank(static_cast<int>(l.sizes.size())) {
-    for (int d = 0; d < rank; ++d) sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]], strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
+    for (int d = 0; d < rank; ++d)
+      sizes[d] = slots[l.sizes[static_cast<std::size_t>(d)]],
+      strides[d] = slots[l.strides[static_cast<std::size_t>(d)]];
   }
 };
 
 }  // namespace
 
-std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, const std::int64_t* ss, const std::int64_t* sizes, int rank, int item) {
+std::int64_t strided_copy(char* dst, const std::int64_t* ds, const char* src, const std::int64_t* ss,
+                          const std::int64_t* sizes, int rank, int item) {
   std::int64_t n = 1;
   for (int d = 0; d < rank; ++d) n = times(n, sizes[d]);
   if (n == 0) return 0;
@@ -92,7 +99,8 @@ void build_results(const Program& p, SlotValues slots, TensorImpl* const* inputs
     if (*leaf < next) {
       TensorImpl* same = *leaf == -1  ? nullptr
                          : *leaf < -1 ? inputs[detail::input_itself(static_cast<std::size_t>(*leaf))]
-                                      : outputs.tensors[static_cast<std::size_t>(std::find(tensor_results.begin(), leaf, *leaf) - tensor_results.begin())];
+                                      : outputs.tensors[static_cast<std::size_t>(
+                                            std::find(tensor_results.begin(), leaf, *leaf) - tensor_results.begin())];
       if (same) detail::retain(same);
       outputs.tensors.push_back(same);
       continue;
@@ -130,7 +138,8 @@ void build_results(const Program& p, SlotValues slots, TensorImpl* const* inputs
 
 namespace {
 
-// `made` holds a storage's elements and those that it has grown by: the storage gets its bytes, and stands where it stood.
+// `made` holds a storage's elements and those that it has grown by: the storage gets its bytes, and stands where it
+// stood.
 void grow_into(Storage& own, Storage*& made, const detail::Outputs& outputs) {
   if (made == &own) return;  // another tensor on it was first
   swap_bytes(own, *made);
@@ -146,8 +155,8 @@ void grow_into(Storage& own, Storage*& made, const detail::Outputs& outputs) {
 
 }  // namespace
 
-void apply_epilogue(const Program& p, SlotValues slots, void* const* base, TensorImpl* const* inputs, Storage** results, const detail::Outputs& outputs,
-                    std::vector<MovedStorage>& moved) noexcept {
+void apply_epilogue(const Program& p, SlotValues slots, void* const* base, TensorImpl* const* inputs, Storage** results,
+                    const detail::Outputs& outputs, std::vector<MovedStorage>& moved) noexcept {
   // New contents of arguments.
   for (std::size_t i = 0; i < p.outputs.size(); ++i) {
     const OutputSpec& spec = p.graph.outputs[i];
@@ -158,13 +167,15 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
     if (out.in_place) continue;
     Concrete from(p.outputs[i].layout, slots), to(p.outputs[i].target, slots);
     int item = item_size(input.dtype);
-    std::int64_t n = p.copies_inside ? to.numel() * item : strided_copy(input.data() + to.offset * item, to.strides, static_cast<char*>(base[out.buffer]) + from.offset * item,
-                                  from.strides, to.sizes, to.rank, item);
+    std::int64_t n = p.copies_inside ? to.numel() * item
+                                     : strided_copy(input.data() + to.offset * item, to.strides,
+                                                    static_cast<char*>(base[out.buffer]) + from.offset * item,
+                                                    from.strides, to.sizes, to.rank, item);
     counters().epilogue_copied_bytes.add(static_cast<std::uint64_t>(n));
   }
 
-  // Results that are views of an argument count from where it was: they are built already. So does an argument that now is a view
-  // of another one's storage.
+  // Results that are views of an argument count from where it was: they are built already. So does an argument that now
+  // is a view of another one's storage.
   moved.clear();
   auto storage_made = [&](const OutputSpec& spec) -> Storage*& {
     return results[p.lowered.buffers[static_cast<std::size_t>(p.lowered.outputs[spec.source].buffer)].index];
@@ -178,9 +189,9 @@ void apply_epilogue(const Program& p, SlotValues slots, void* const* base, Tenso
   for (const graph::MetadataMutation& m : p.graph.metadata_mutations) {
     if (m.from_output < 0) continue;
     const OutputSpec& spec = shown_by(m);
-    if (spec.kind == OutputSpec::Kind::AliasOfInput) moved.push_back({inputs[spec.source]->storage, inputs[spec.source]->offset});
-    else
-      moved.push_back({storage_made(spec), 0});
+    if (spec.kind == OutputSpec::Kind::AliasOfInput)
+      moved.push_back({inputs[spec.source]->storage, inputs[spec.source]->offset});
+    else moved.push_back({storage_made(spec), 0});
     retain(moved.back().storage);
   }
   std::size_t next_moved = 0;

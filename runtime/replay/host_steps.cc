@@ -9,8 +9,8 @@
 #include "device/parallel.h"
 #include "graph/name_scopes.h"
 #include "kernels/reference/undeclared_writes.h"
-#include "runtime/replay/profile.h"
 #include "runtime/replay/launch_slice.h"
+#include "runtime/replay/profile.h"
 
 namespace reprise::runtime {
 
@@ -27,10 +27,13 @@ constexpr std::int64_t kGrainWork = 80000;
 
 }  // namespace
 
-HostSteps::HostSteps(const Program& p) : program_(p), conditional_(!p.first_condition.empty()), pointers_(p.n_pointers), views_(p.n_views), ints_(p.n_ints), numbers_(p.n_numbers) {}
+HostSteps::HostSteps(const Program& p)
+    : program_(p), conditional_(!p.first_condition.empty()), pointers_(p.n_pointers), views_(p.n_views),
+      ints_(p.n_ints), numbers_(p.n_numbers) {}
 
 std::int64_t HostSteps::bytes() const {
-  return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() + sizeof(kernels::Number) * numbers_.size());
+  return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() +
+                                   sizeof(kernels::Number) * numbers_.size());
 }
 
 void HostSteps::resolve(SlotValues slots) {
@@ -41,10 +44,12 @@ void HostSteps::resolve(SlotValues slots) {
 void HostSteps::resolve(SlotValues slots, const std::vector<Slot>& changed) {
   work_.clear();
   for (Slot slot : changed)
-    for (Program::NativeId i : program_.natives_of[static_cast<std::uint32_t>(slot)]) resolve_native(program_.native(i), slots);
+    for (Program::NativeId i : program_.natives_of[static_cast<std::uint32_t>(slot)])
+      resolve_native(program_.native(i), slots);
 }
 
-void resolve_native(const Program& p, const Program::NativeStep& s, SlotValues slots, kernels::TensorView* views, std::int64_t* ints, kernels::Number* numbers) {
+void resolve_native(const Program& p, const Program::NativeStep& s, SlotValues slots, kernels::TensorView* views,
+                    std::int64_t* ints, kernels::Number* numbers) {
   const auto& launch = std::get<kernels::NativeLaunch>(p.lowered.launches[s.launch].what);
   for (std::size_t k = 0; k < s.views.size(); ++k) {
     kernels::TensorView& v = views[k];
@@ -58,17 +63,20 @@ void resolve_native(const Program& p, const Program::NativeStep& s, SlotValues s
   for (std::size_t k = 0; k < s.ints.size(); ++k) ints[k] = slots[s.ints[k]];
   for (std::size_t k = 0; k < s.numbers.size(); ++k) {
     const std::int64_t word = slots[s.numbers[k]];
-    numbers[k] = launch.numbers[k].is_float() ? kernels::Number{true, std::bit_cast<double>(word), 0} : kernels::Number{false, 0, word};
+    numbers[k] = launch.numbers[k].is_float() ? kernels::Number{true, std::bit_cast<double>(word), 0}
+                                              : kernels::Number{false, 0, word};
   }
 }
 
 void throw_fault(const Program& p, std::uint32_t at, const kernels::KernelFault& fault) {
   const kernels::Launch& launch = p.lowered.launches[at];
   const std::string* scope = launch.scope ? launch.scope : NameScopes::current();  // of an eager call: where it is made
-  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op, scope ? fault.message + " (in " + *scope + ")" : fault.message, launch.loc);
+  throw Error(fault.code, launch.op.empty() ? launch.name : launch.op,
+              scope ? fault.message + " (in " + *scope + ")" : fault.message, launch.loc);
 }
 
-inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params, SlotValues slots) {
+inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, const std::int64_t* all_params,
+                                SlotValues slots) {
   void** pointers = pointers_.data() + s.first_pointer;
   const std::uint32_t* buffers = program_.pointer_buffers.data() + s.first_pointer;
   for (std::uint32_t k = 0; k < s.n_pointers; ++k) pointers[k] = base[buffers[k]];
@@ -81,12 +89,13 @@ inline void HostSteps::run_loop(const Program::LoopStep& s, void* const* base, c
     return;
   }
   LoopRange range{s.fn, pointers, params};
-  device::parallel_for(tasks, std::max<std::int64_t>(kGrainWork / work, 1),
-                       [](void* ctx, std::int64_t begin, std::int64_t end) {
-                         auto& r = *static_cast<LoopRange*>(ctx);
-                         r.fn(r.pointers, r.params, begin, end);
-                       },
-                       &range);
+  device::parallel_for(
+      tasks, std::max<std::int64_t>(kGrainWork / work, 1),
+      [](void* ctx, std::int64_t begin, std::int64_t end) {
+        auto& r = *static_cast<LoopRange*>(ctx);
+        r.fn(r.pointers, r.params, begin, end);
+      },
+      &range);
 }
 
 inline void HostSteps::run_native(const Program::NativeStep& s, void* const* base, SlotValues slots) {
@@ -96,10 +105,13 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
     views[k].data = static_cast<char*>(base[places[k].buffer]) + slots[places[k].offset] * places[k].item;
   kernels::KernelFault fault;
   kernels::NativeArgs args = s.call;
-  args.tensors = views, args.ints = ints_.data() + s.first_int, args.numbers = numbers_.data() + s.first_number, args.fault = &fault;
-  if (s.watched) [[unlikely]] run_watched(s, args);
+  args.tensors = views, args.ints = ints_.data() + s.first_int, args.numbers = numbers_.data() + s.first_number,
+  args.fault = &fault;
+  if (s.watched) [[unlikely]]
+    run_watched(s, args);
   else s.fn(args);
-  if (fault.failed) [[unlikely]] throw_fault(program_, s.launch, fault);
+  if (fault.failed) [[unlikely]]
+    throw_fault(program_, s.launch, fault);
 }
 
 [[gnu::cold]] void HostSteps::run_watched(const Program::NativeStep& s, const kernels::NativeArgs& args) const {
@@ -108,10 +120,12 @@ inline void HostSteps::run_native(const Program::NativeStep& s, void* const* bas
   for (const kernels::Operand& o : launch.operands) written.push_back(o.written);
   kernels::UndeclaredWrites watch(args, std::move(written));
   s.fn(args);
-  if (std::string what = watch.changed(*s.watched); !what.empty() && !args.fault->failed) *args.fault = {true, ErrorCode::InvalidArgument, std::move(what)};
+  if (std::string what = watch.changed(*s.watched); !what.empty() && !args.fault->failed)
+    *args.fault = {true, ErrorCode::InvalidArgument, std::move(what)};
 }
 
-inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {
+inline void HostSteps::run_step(const Program::Step& step, void* const* base, const std::int64_t* params,
+                                SlotValues slots) {
   if (const auto* loop = std::get_if<Program::LoopStep>(&step)) run_loop(*loop, base, params, slots);
   else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
@@ -148,7 +162,8 @@ const kernels::Work& HostSteps::work_of(std::uint32_t launch, SlotValues slots) 
   return *work_[launch];
 }
 
-[[gnu::cold]] void HostSteps::run_told(const Program::Step& step, void* const* base, const std::int64_t* params, SlotValues slots) {
+[[gnu::cold]] void HostSteps::run_told(const Program::Step& step, void* const* base, const std::int64_t* params,
+                                       SlotValues slots) {
   if (!timeline::on() && !program_.profile->on()) return run_step(step, base, params, slots);
   const timeline::Time begin = timeline::now();
   run_step(step, base, params, slots);

@@ -8,7 +8,8 @@
 namespace reprise::runtime {
 
 /// What sizes decide of a native step's arguments: views without their addresses.
-void resolve_native(const Program&, const Program::NativeStep&, SlotValues slots, kernels::TensorView* views, std::int64_t* ints, kernels::Number* numbers);
+void resolve_native(const Program&, const Program::NativeStep&, SlotValues slots, kernels::TensorView* views,
+                    std::int64_t* ints, kernels::Number* numbers);
 /// Throws what a native step reports.
 [[noreturn]] void throw_fault(const Program&, std::uint32_t launch, const kernels::KernelFault&);
 
@@ -16,7 +17,8 @@ void resolve_native(const Program&, const Program::NativeStep&, SlotValues slots
 class HostSteps {
  public:
   explicit HostSteps(const Program&);
-  /// Fills in everything that sizes decide. `slots`: of this recording (of this call when the program draws random numbers).
+  /// Fills in everything that sizes decide. `slots`: of this recording (of this call when the program draws random
+  /// numbers).
   void resolve(SlotValues slots);
   /// The same where only these slots have changed since the last time.
   void resolve(SlotValues slots, const std::vector<Slot>& changed);
@@ -30,7 +32,8 @@ class HostSteps {
 
  private:
   void resolve_native(const Program::NativeStep& s, SlotValues slots) {
-    runtime::resolve_native(program_, s, slots, views_.data() + s.first_view, ints_.data() + s.first_int, numbers_.data() + s.first_number);
+    runtime::resolve_native(program_, s, slots, views_.data() + s.first_view, ints_.data() + s.first_int,
+                            numbers_.data() + s.first_number);
   }
   const kernels::Work& work_of(std::uint32_t launch, SlotValues slots);
   void run_told(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
@@ -40,12 +43,13 @@ class HostSteps {
   void run_watched(const Program::NativeStep&, const kernels::NativeArgs&) const;
 
   const Program& program_;
-  const bool conditional_;                   // there are steps that run only where a value says so
-  std::vector<void*> pointers_;              // of loop steps, in a row
-  std::vector<kernels::TensorView> views_;   // of native steps, in a row
+  const bool conditional_;                  // there are steps that run only where a value says so
+  std::vector<void*> pointers_;             // of loop steps, in a row
+  std::vector<kernels::TensorView> views_;  // of native steps, in a row
   std::vector<std::int64_t> ints_;
   std::vector<kernels::Number> numbers_;
-  std::vector<std::optional<kernels::Work>> work_;  // by launch, once somebody has asked; of the sizes that were resolved last
+  // by launch, once somebody has asked; of the sizes that were resolved last
+  std::vector<std::optional<kernels::Work>> work_;
 };
 
 }  // namespace reprise::runtime

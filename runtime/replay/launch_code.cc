@@ -22,8 +22,8 @@ namespace {
 // LLVM needs more stack than a worker's may have left.
 constexpr std::size_t kStackForKernel = std::size_t{1} << 20;
 
-/// One kernel of a launch. Kernels of the same content are made once, by whoever comes first (jit/engine/kernel_cache.h): those of a model's later layers cost
-/// their keys.
+/// One kernel of a launch. Kernels of the same content are made once, by whoever comes first
+/// (jit/engine/kernel_cache.h): those of a model's later layers cost their keys.
 struct Job {
   const kernels::Launch* launch;
   LaunchCode* to;
@@ -36,7 +36,8 @@ class Workshop {
   Workshop(std::vector<Job> jobs, const device::CodeTarget& target) : jobs_(std::move(jobs)), target_(target) {}
 
   void run(Makers makers) {
-    const auto threads = static_cast<std::int64_t>(std::min<std::size_t>(makers == Makers::All ? static_cast<std::size_t>(device::num_threads()) : 1, jobs_.size()));
+    const auto threads = static_cast<std::int64_t>(std::min<std::size_t>(
+        makers == Makers::All ? static_cast<std::size_t>(device::num_threads()) : 1, jobs_.size()));
     if (threads <= 1) {
       work();
     } else {
@@ -47,7 +48,8 @@ class Workshop {
         work();
         if (std::this_thread::get_id() == caller && !waiting) waiting.emplace(Phase::MachineCode);
       };
-      device::parallel_for(threads, 1, [](void* b, std::int64_t, std::int64_t) { (*static_cast<decltype(body)*>(b))(); }, &body);
+      device::parallel_for(
+          threads, 1, [](void* b, std::int64_t, std::int64_t) { (*static_cast<decltype(body)*>(b))(); }, &body);
     }
     for (Job& j : jobs_)
       if (j.failure) std::rethrow_exception(j.failure);
@@ -55,7 +57,8 @@ class Workshop {
 
  private:
   void work() noexcept {
-    for (std::size_t i; !failed_.load(std::memory_order_relaxed) && (i = next_.fetch_add(1, std::memory_order_relaxed)) < jobs_.size();) {
+    for (std::size_t i; !failed_.load(std::memory_order_relaxed) &&
+                        (i = next_.fetch_add(1, std::memory_order_relaxed)) < jobs_.size();) {
       Job& job = jobs_[i];
       try {
         with_stack(kStackForKernel, [&] { make(job); });
@@ -85,14 +88,16 @@ class Workshop {
 
 }  // namespace
 
-std::vector<LaunchCode> compile_launches(const std::vector<kernels::Launch>& launches, const device::CodeTarget& target, Makers makers) {
+std::vector<LaunchCode> compile_launches(const std::vector<kernels::Launch>& launches, const device::CodeTarget& target,
+                                         Makers makers) {
   std::vector<LaunchCode> made(launches.size());
   std::vector<Job> jobs;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const auto* native = std::get_if<kernels::NativeLaunch>(&launches[i].what);
     if (!native) jobs.push_back({&launches[i], &made[i], 0, nullptr});
     else made[i].micro.resize(native->micro.size());
-    for (std::size_t k = 0; native && k < native->micro.size(); ++k) jobs.push_back({&launches[i], &made[i], k, nullptr});
+    for (std::size_t k = 0; native && k < native->micro.size(); ++k)
+      jobs.push_back({&launches[i], &made[i], k, nullptr});
   }
   Workshop(std::move(jobs), target).run(makers);
   return made;

@@ -20,8 +20,8 @@
 
 namespace reprise::runtime {
 
-// The range goes only while somebody has the turn and nothing that was queued with an earlier one still runs: drivers do not wait for
-// work that touches what they unmap.
+// The range goes only while somebody has the turn and nothing that was queued with an earlier one still runs: drivers
+// do not wait for work that touches what they unmap.
 struct Lane::OfStream {
   OfStream(std::uint64_t id, device::Backend& d) : stream(id), backend(d) {}
   ~OfStream() { release(nullptr); }
@@ -31,16 +31,17 @@ struct Lane::OfStream {
     try {
       if (only) only->synchronize();
       else backend.synchronize();
-    } catch (const std::exception& e) {           // the memory goes all the same: nothing runs on a device that has failed
+      // the memory goes all the same: nothing runs on a device that has failed
+    } catch (const std::exception& e) {
       log::warn(std::string("the pool of a stream: ") + e.what());
     }
     backed.store(0, std::memory_order_relaxed);
     range = nullptr;
   }
-  const std::uint64_t stream;                     // its id
+  const std::uint64_t stream;  // its id
   device::Backend& backend;
-  std::mutex turn;                                // held by the replay that queues into it
-  std::unique_ptr<device::MemoryRange> range;     // guarded by turn
+  std::mutex turn;                             // held by the replay that queues into it
+  std::unique_ptr<device::MemoryRange> range;  // guarded by turn
   std::atomic<std::int64_t> backed{0};
 };
 
@@ -50,7 +51,7 @@ constexpr int kLanes = 64;
 
 struct Slot {
   std::atomic<bool> taken{false};
-  std::unique_ptr<device::AddressRange> range;   // touched only by who has taken the slot
+  std::unique_ptr<device::AddressRange> range;  // touched only by who has taken the slot
   std::atomic<std::int64_t> backed{0};
 };
 
@@ -61,8 +62,10 @@ std::array<Slot, kLanes>& lanes() {
 
 void log_growth(Device d, std::uint64_t lane, std::int64_t bytes) {
   if (log::on(log::Channel::Memory))
-    log::event(log::Event::pool_grew, "", "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
-               {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
+    log::event(
+        log::Event::pool_grew, "",
+        "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
+        {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
   if (timeline::on()) timeline::counter("pool on " + d.str(), {{"bytes", pool_bytes(d)}});
 }
 
@@ -113,7 +116,7 @@ class DeviceLanes {
   }
 
   std::mutex mu_;
-  std::map<std::uint64_t, std::shared_ptr<Lane::OfStream>> lanes_;          // guarded by mu_; by stream id
+  std::map<std::uint64_t, std::shared_ptr<Lane::OfStream>> lanes_;  // guarded by mu_; by stream id
 };
 
 constinit ForkMutex devices_mu;
@@ -147,8 +150,8 @@ Lane::Lane(Device d, std::int64_t bytes) {
 }
 
 namespace {
-// All that may ever be needed, unless the process is limited in addresses (ulimit -v, containers): then a little more than is
-// needed now, and a larger one later, as nothing stays in a lane between replays.
+// All that may ever be needed, unless the process is limited in addresses (ulimit -v, containers): then a little more
+// than is needed now, and a larger one later, as nothing stays in a lane between replays.
 std::unique_ptr<device::AddressRange> reserve_lane(std::int64_t bytes) {
   constexpr std::int64_t kLeast = std::int64_t{16} << 20;
   const std::int64_t all = knobs().pool_reserve;

@@ -25,7 +25,9 @@ ForkMutex& mu() {
   return *m;
 }
 
-std::string line_of(SourceLoc loc) { return loc ? std::string(loc.file) + ":" + std::to_string(loc.line) : std::string(); }
+std::string line_of(SourceLoc loc) {
+  return loc ? std::string(loc.file) + ":" + std::to_string(loc.line) : std::string();
+}
 
 }  // namespace
 
@@ -63,7 +65,8 @@ std::vector<Stats::Launch> Profile::launches(const Program& p, const std::string
     if (const std::uint32_t n = s.in_graph; n > 0) {
       l.name = "graph of " + std::to_string(n) + (n == 1 ? " launch: " : " launches, the first: ") + launch.name;
     }
-    for (std::uint32_t n : launch.nodes) l.operators += (l.operators.empty() ? "" : " ") + std::string(graph::op(p.graph.nodes[n].op).name());
+    for (std::uint32_t n : launch.nodes)
+      l.operators += (l.operators.empty() ? "" : " ") + std::string(graph::op(p.graph.nodes[n].op).name());
     l.line = line_of(launch.loc);
     out.push_back(std::move(l));
   }
@@ -79,12 +82,14 @@ double copy_rate() {
     double best = 0;
     for (int i = 0; i < 4; ++i) {
       const auto begin = std::chrono::steady_clock::now();
-      device::parallel_for(kBytes >> 16, 16,
-                           [](void* c, std::int64_t from, std::int64_t to) {
-                             auto& of = *static_cast<Copy*>(c);
-                             std::memcpy(of.to.get() + (from << 16), of.from.get() + (from << 16), static_cast<std::size_t>((to - from) << 16));
-                           },
-                           &copy);
+      device::parallel_for(
+          kBytes >> 16, 16,
+          [](void* c, std::int64_t from, std::int64_t to) {
+            auto& of = *static_cast<Copy*>(c);
+            std::memcpy(of.to.get() + (from << 16), of.from.get() + (from << 16),
+                        static_cast<std::size_t>((to - from) << 16));
+          },
+          &copy);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       best = std::max(best, 2 * static_cast<double>(kBytes) / seconds);
     }
@@ -100,15 +105,19 @@ std::string print_launches(std::vector<Stats::Launch> all, std::size_t rows) {
   const double rate = copy_rate();
   std::string out;
   char line[160];
-  std::snprintf(line, sizeof line, "%10s %6s %9s %11s %11s %8s %6s %8s  %s\n", "ms", "%", "calls", "us a call", "KB a call", "GB/s", "of rate", "Gflop/s", "launch");
+  std::snprintf(line, sizeof line, "%10s %6s %9s %11s %11s %8s %6s %8s  %s\n", "ms", "%", "calls", "us a call",
+                "KB a call", "GB/s", "of rate", "Gflop/s", "launch");
   out += line;
   Stats::Launch rest;
   std::size_t left_out = 0;
   auto add = [&](const Stats::Launch& l, const std::string& what) {
-    const double ns = std::max(static_cast<double>(l.ns), 1.0), calls = static_cast<double>(std::max<std::int64_t>(l.calls, 1));
+    const double ns = std::max(static_cast<double>(l.ns), 1.0),
+                 calls = static_cast<double>(std::max<std::int64_t>(l.calls, 1));
     const double bytes = static_cast<double>(l.bytes) / ns;  // a nanosecond: GB a second
-    std::snprintf(line, sizeof line, "%10.3f %6.1f %9lld %11.2f %11.1f %8.2f %6.0f%% %8.2f  ", ns / 1e6, 100 * ns / std::max(total, 1.0), static_cast<long long>(l.calls), ns / calls / 1e3,
-                  static_cast<double>(l.bytes) / calls / 1024, bytes, 100 * bytes * 1e9 / rate, static_cast<double>(l.flops) / ns);
+    std::snprintf(line, sizeof line, "%10.3f %6.1f %9lld %11.2f %11.1f %8.2f %6.0f%% %8.2f  ", ns / 1e6,
+                  100 * ns / std::max(total, 1.0), static_cast<long long>(l.calls), ns / calls / 1e3,
+                  static_cast<double>(l.bytes) / calls / 1024, bytes, 100 * bytes * 1e9 / rate,
+                  static_cast<double>(l.flops) / ns);
     out += line + what + "\n";
   };
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -119,7 +128,8 @@ std::string print_launches(std::vector<Stats::Launch> all, std::size_t rows) {
       continue;
     }
     std::string what = l.specialization.empty() ? l.name : l.specialization + ": " + l.name;
-    if (!l.operators.empty() && l.operators != l.name) what += " [" + (l.operators.size() > 80 ? l.operators.substr(0, 77) + "..." : l.operators) + "]";
+    if (!l.operators.empty() && l.operators != l.name)
+      what += " [" + (l.operators.size() > 80 ? l.operators.substr(0, 77) + "..." : l.operators) + "]";
     if (!l.line.empty()) what += " (" + l.line + ")";
     add(l, what);
   }

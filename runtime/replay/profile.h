@@ -12,8 +12,8 @@ namespace reprise::runtime {
 
 struct Program;
 
-/// What the launches of one program take, summed up while somebody wants to know: a function's profile(true), or REPRISE_PROFILE.
-/// On devices a graph is timed as a whole, and the calling thread waits for it. Threads: any.
+/// What the launches of one program take, summed up while somebody wants to know: a function's profile(true), or
+/// REPRISE_PROFILE. On devices a graph is timed as a whole, and the calling thread waits for it. Threads: any.
 class Profile {
  public:
   ~Profile() { set(false, 0); }
@@ -35,7 +35,8 @@ class Profile {
   std::unique_ptr<std::vector<Sums>> owned_;       // guarded by mu
 };
 
-/// Bytes a second that this machine copies with all its threads, read and written bytes both counted. Measured once, when first asked for.
+/// Bytes a second that this machine copies with all its threads, read and written bytes both counted. Measured once,
+/// when first asked for.
 double copy_rate();
 
 /// A table of them, those that took most time first, at most `rows`: a line each, and one for the rest.

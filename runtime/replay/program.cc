@@ -9,10 +9,10 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
-#include "base/knobs.h"
-#include "graph/view_column.h"
 #include "base/hash.h"
+#include "base/knobs.h"
 #include "device/backend.h"
+#include "graph/view_column.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/loop/analysis.h"
 #include "kernels/plan/temp_plan.h"
@@ -20,8 +20,8 @@
 #include "passes/pass.h"
 #include "reprise/compile.h"
 #include "runtime/replay/profile.h"
-#include "runtime/trace/tracer.h"
 #include "runtime/replay/warpgroup_trial.h"
+#include "runtime/trace/tracer.h"
 
 namespace reprise::runtime {
 
@@ -44,7 +44,8 @@ struct SameSizes {
 
 class Builder {
  public:
-  Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats, Makers makers) : p_(p), floats_(floats) {
+  Builder(Program& p, const std::vector<std::pair<std::uint32_t, Int>>& floats, Makers makers)
+      : p_(p), floats_(floats) {
     if (!device::runs_host_code(p.device)) target_ = code_target(p.device, p.lowered.launches);
     code_ = compile_launches(p.lowered.launches, target_, makers);
   }
@@ -96,7 +97,8 @@ class Builder {
     step.first_param = static_cast<std::uint32_t>(p_.param_slots.size());
     for (Int i : kernels::runtime_params(l.kernel)) p_.param_slots.push_back(fixed(i));
     step.tasks = fixed(kernels::task_count(l.kernel));
-    p_.exprs.must_fit(static_cast<std::uint32_t>(step.tasks));  // a scatter's places are no value, whose sizes would be checked
+    // a scatter's places are no value, whose sizes would be checked
+    p_.exprs.must_fit(static_cast<std::uint32_t>(step.tasks));
     step.work = slot(kernels::work_per_task(l.kernel));
     step.n_pointers = static_cast<std::uint32_t>(l.buffers.size());
     step.first_pointer = take(p_.n_pointers, l.buffers.size());
@@ -143,10 +145,14 @@ class Builder {
     step.n_views = static_cast<std::uint32_t>(step.views.size());
     step.fn = n.fn;
     // `n` stays where it is with the program's launches, and so does what its vectors hold when the program is moved.
-    step.call = {nullptr, n.args.data(), nullptr, nullptr, n.strings.data(), static_cast<std::uint32_t>(n.args.size()), n.first_result, n.n_results,
-                 step.micro.data(), nullptr, n.has_workspace};
+    step.call = {nullptr,        n.args.data(),    nullptr,
+                 nullptr,        n.strings.data(), static_cast<std::uint32_t>(n.args.size()),
+                 n.first_result, n.n_results,      step.micro.data(),
+                 nullptr,        n.has_workspace};
     const kernels::Launch& of = p_.lowered.launches[launch];
-    if (const graph::OpDef* def = graph::find_op(of.op.empty() ? of.name : of.op); def && kernels::UndeclaredWrites::asked(*def)) step.watched = def;
+    if (const graph::OpDef* def = graph::find_op(of.op.empty() ? of.name : of.op);
+        def && kernels::UndeclaredWrites::asked(*def))
+      step.watched = def;
     step.first_view = take(p_.n_views, step.views.size());
     step.first_int = take(p_.n_ints, step.ints.size());
     step.first_number = take(p_.n_numbers, step.numbers.size());
@@ -167,8 +173,8 @@ class Builder {
     p_.first_condition.push_back(static_cast<std::uint32_t>(p_.conditions.size()));
   }
 
-  /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements of
-  /// arguments have been counted, and what has the sizes of a value before it needs no check of its own. `made`:
+  /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements
+  /// of arguments have been counted, and what has the sizes of a value before it needs no check of its own. `made`:
   /// values of the traced program, which passes may have removed. Numbers that nothing else reads are left out: they
   /// would ask for recordings of their own.
   void add_size_checks(const std::vector<MadeSizes>& made) {
@@ -191,25 +197,26 @@ class Builder {
       if (std::includes(read.begin(), read.end(), words.begin(), words.end())) check(m.sizes, m.item_size, m.op);
     }
     auto nodes = [&](const graph::Graph& g, auto& nodes) -> void {
-    for (const graph::Node& n : g.nodes) {
-      for (const graph::NodeArg& a : n.args)
-        if (const auto* region = std::get_if<graph::Region>(&a)) nodes(**region, nodes);
-      for (graph::ValueId r : n.results) {
-        const graph::OpDef& op = graph::op(n.op);
-        check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
+      for (const graph::Node& n : g.nodes) {
+        for (const graph::NodeArg& a : n.args)
+          if (const auto* region = std::get_if<graph::Region>(&a)) nodes(**region, nodes);
+        for (graph::ValueId r : n.results) {
+          const graph::OpDef& op = graph::op(n.op);
+          check(g.meta(r).layout.sizes, op.cls == graph::OpClass::View ? 1 : item_size(g.meta(r).dtype), op.name());
+        }
       }
-    }
-    for (const graph::Node& n : g.nodes) {
-      if (!graph::names_places(n.op)) continue;
-      const std::string name(graph::op(n.op).name());
-      const Int have = numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes);
-      if (graph::op(n.op).cls == graph::OpClass::View) {
-        const Layout& l = g.meta(n.results[0]).layout;
-        p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, have, name);
-      } else if (std::holds_alternative<Int>(n.args[4])) {
-        p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]), have, name);
+      for (const graph::Node& n : g.nodes) {
+        if (!graph::names_places(n.op)) continue;
+        const std::string name(graph::op(n.op).name());
+        const Int have = numel(g.meta(std::get<graph::ValueId>(n.args[0])).layout.sizes);
+        if (graph::op(n.op).cls == graph::OpClass::View) {
+          const Layout& l = g.meta(n.results[0]).layout;
+          p_.exprs.add_reach_check(l.sizes, l.strides, l.offset, have, name);
+        } else if (std::holds_alternative<Int>(n.args[4])) {
+          p_.exprs.add_reach_check(std::get<Ints>(n.args[2]), std::get<Ints>(n.args[3]), std::get<Int>(n.args[4]), have,
+                                   name);
+        }
       }
-    }
     };
     nodes(g, nodes);
     for (const graph::OutputSpec& o : g.outputs) check(o.layout.sizes, 1, "view");
@@ -257,7 +264,9 @@ class Builder {
       guards::ExprProgram alone;
       alone.add(bits);
       const std::vector<std::uint32_t> of = alone.words();
-      if (std::any_of(of.begin(), of.end(), [&](std::uint32_t w) { return std::find(read.begin(), read.end(), w) != read.end(); })) add(0, p_.float_exprs.add(bits), s);
+      if (std::any_of(of.begin(), of.end(),
+                      [&](std::uint32_t w) { return std::find(read.begin(), read.end(), w) != read.end(); }))
+        add(0, p_.float_exprs.add(bits), s);
     }
   }
 
@@ -280,7 +289,8 @@ class Builder {
       }
     const graph::Graph& g = p_.graph;
     p_.has_epilogue = !g.metadata_mutations.empty();
-    p_.gives_away = std::all_of(g.metadata_mutations.begin(), g.metadata_mutations.end(), [](const graph::MetadataMutation& m) { return m.from_output < 0; });
+    p_.gives_away = std::all_of(g.metadata_mutations.begin(), g.metadata_mutations.end(),
+                                [](const graph::MetadataMutation& m) { return m.from_output < 0; });
     std::vector<bool> taken(l.buffers.size());
     for (std::size_t i = 0; i < g.outputs.size(); ++i) {
       const graph::OutputSpec::Kind kind = g.outputs[i].kind;
@@ -296,7 +306,9 @@ class Builder {
   /// What recordings are made for, and what they leave to words. When all slots are there.
   void add_key() {
     auto of_call = [&](std::uint32_t w) {
-      return w != detail::kSeedValue && w != detail::kOffsetValue && std::none_of(p_.floats.begin(), p_.floats.end(), [&](const auto& f) { return !f.computed && f.word == w; });
+      return w != detail::kSeedValue && w != detail::kOffsetValue &&
+             std::none_of(p_.floats.begin(), p_.floats.end(),
+                          [&](const auto& f) { return !f.computed && f.word == w; });
     };
     const std::vector<std::uint32_t> all = p_.exprs.words(), fixed = target_.arch.empty() ? all : fixed_.words();
     for (std::uint32_t w : all) {
@@ -308,7 +320,9 @@ class Builder {
       guards::ExprProgram alone;
       for (Int i : of) alone.add(i);
       const std::vector<std::uint32_t> words = alone.words();
-      return std::any_of(words.begin(), words.end(), [&](std::uint32_t w) { return std::binary_search(p_.moving_words.begin(), p_.moving_words.end(), w); });
+      return std::any_of(words.begin(), words.end(), [&](std::uint32_t w) {
+        return std::binary_search(p_.moving_words.begin(), p_.moving_words.end(), w);
+      });
     };
     for (const auto& [step, of] : grids_) {
       if (!moves(of)) continue;
@@ -326,7 +340,8 @@ class Builder {
   /// Which buffers each step touches, and how.
   void add_uses() {
     std::vector<bool> stored(p_.lowered.buffers.size());
-    for (std::size_t b = 0; b < stored.size(); ++b) stored[b] = p_.lowered.buffers[b].kind == kernels::Buffer::Kind::Input;
+    for (std::size_t b = 0; b < stored.size(); ++b)
+      stored[b] = p_.lowered.buffers[b].kind == kernels::Buffer::Kind::Input;
     for (const kernels::Launch& launch : p_.lowered.launches) {
       std::vector<Program::Use> uses;
       kernels::for_each_use(launch, [&](std::uint32_t b, bool read, bool written) {
@@ -343,10 +358,13 @@ class Builder {
 
  private:
   std::uint32_t cell(const Program::WordCell& c) {
-    const std::uint64_t key = hash_mix(hash_mix(hash_mix(kHashSeed, c.word ? *c.word + 1 : 0), static_cast<std::uint64_t>(c.slot)), static_cast<std::uint64_t>(c.grid));
+    const std::uint64_t key =
+        hash_mix(hash_mix(hash_mix(kHashSeed, c.word ? *c.word + 1 : 0), static_cast<std::uint64_t>(c.slot)),
+                 static_cast<std::uint64_t>(c.grid));
     auto [at, end] = cells_.equal_range(key);
     while (at != end && !(p_.word_cells[at->second] == c)) ++at;
-    if (at == end) at = cells_.emplace(key, static_cast<std::uint32_t>(p_.word_cells.size())), p_.word_cells.push_back(c);
+    if (at == end)
+      at = cells_.emplace(key, static_cast<std::uint32_t>(p_.word_cells.size())), p_.word_cells.push_back(c);
     return static_cast<std::uint32_t>(p_.workspace_cell() + 1) + at->second;
   }
   /// The cell of how many blocks the next of gpu_steps has, which these numbers decide.
@@ -369,14 +387,17 @@ class Builder {
     p_.steps.push_back(static_cast<Program::GpuId>(p_.gpu_steps.size()));
     p_.gpu_steps.push_back(std::move(step));
   }
-  static std::uint32_t take(std::uint32_t& total, std::size_t n) { return std::exchange(total, total + static_cast<std::uint32_t>(n)); }
+  static std::uint32_t take(std::uint32_t& total, std::size_t n) {
+    return std::exchange(total, total + static_cast<std::uint32_t>(n));
+  }
 
   device::CodeTarget target_;
   guards::ExprProgram fixed_;
-  std::vector<std::pair<std::uint32_t, Ints>> grids_;            // of gpu_steps with a word for their grid: what decides about it
+  // of gpu_steps with a word for their grid: what decides about it
+  std::vector<std::pair<std::uint32_t, Ints>> grids_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> cells_;  // of word_cells, by hash
-  std::vector<LaunchCode> code_;   // by launch; taken by add()
-  std::map<Slot, Int> computed_;  // doubles
+  std::vector<LaunchCode> code_;                                 // by launch; taken by add()
+  std::map<Slot, Int> computed_;                                 // doubles
   Program& p_;
   const std::vector<std::pair<std::uint32_t, Int>>& floats_;
 };
@@ -389,7 +410,9 @@ Device device_of(const graph::Graph& g) {
     const TensorMeta& m = of.meta(v);
     if (!stays && m.dim() == 0 && device::runs_host_code(m.device)) return;
     if (!device) device = m.device;
-    if (*device != m.device) bail(Bail::several_devices, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(), ": such a function runs operator by operator");
+    if (*device != m.device)
+      bail(Bail::several_devices, "compile", {}, "the function works on ", device->str(), " and on ", m.device.str(),
+           ": such a function runs operator by operator");
   };
   for (const graph::InputSpec& i : g.inputs) see(g, i.value, i.mutates_data);
   auto inside = [&](const graph::Graph& region, auto& inside) -> void {
@@ -431,22 +454,27 @@ namespace {
 std::int64_t class_of(std::int64_t n, std::int64_t least, std::int64_t coarse) {
   if (n <= 0) return 0;
   if (n <= least) return least;
-  const std::int64_t unit = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n))) / (n <= coarse ? 1 : 16);
+  const std::int64_t unit =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n))) / (n <= coarse ? 1 : 16);
   return n > INT64_MAX - unit ? n : (n + unit - 1) / unit * unit;
 }
 
 }  // namespace
 
-// Grids and temporaries that are small are of one class: blocks with nothing to do end at once. Where a launch says how many it has for all sizes that
-// matter, that many are one (kernels/gpu/attention.cc: few rows, and any length).
+// Grids and temporaries that are small are of one class: blocks with nothing to do end at once. Where a launch says how
+// many it has for all sizes that matter, that many are one (kernels/gpu/attention.cc: few rows, and any length).
 std::vector<std::int64_t> Program::bounds(SlotValues slots) const {
-  constexpr std::int64_t kFewOfLoop = 64, kFewOfKind = 640, kManyBlocks = 1 << 15, kFewBytes = 64 << 10, kManyBytes = 1 << 20;
+  constexpr std::int64_t kFewOfLoop = 64, kFewOfKind = 640, kManyBlocks = 1 << 15, kFewBytes = 64 << 10,
+                         kManyBytes = 1 << 20;
   std::vector<std::int64_t> all;
   all.reserve(bounded_grids.size() + bounded_buffers.size());
   for (GpuId g : bounded_grids) {
     const GpuStep& s = gpu_step(g);
     const std::int64_t blocks = blocks_of(s, slots), most = s.loop || blocks == 0 ? 0 : slots[s.most];
-    all.push_back(std::max(blocks, std::min<std::int64_t>(most ? class_of(std::max(blocks, most), 1, kManyBlocks) : class_of(blocks, s.loop ? kFewOfLoop : kFewOfKind, kManyBlocks), INT32_MAX)));
+    all.push_back(
+        std::max(blocks, std::min<std::int64_t>(most ? class_of(std::max(blocks, most), 1, kManyBlocks)
+                                                     : class_of(blocks, s.loop ? kFewOfLoop : kFewOfKind, kManyBlocks),
+                                                INT32_MAX)));
   }
   for (std::uint32_t b : bounded_buffers) all.push_back(class_of(slots[buffer_bytes[b]], kFewBytes, kManyBytes));
   return all;
@@ -455,15 +483,16 @@ std::vector<std::int64_t> Program::bounds(SlotValues slots) const {
 kernels::Lowered lower_graph(graph::Graph& graph, kernels::Mode mode) {
   const Device device = device_of(graph);
   const bool host = device::runs_host_code(device);
-  const auto style = host                                        ? kernels::LaunchStyle::Calls
+  const auto style = host                                            ? kernels::LaunchStyle::Calls
                      : device::backend(device).target().arch.empty() ? kernels::LaunchStyle::Apart
-                                                                 : kernels::LaunchStyle::Gpu;
+                                                                     : kernels::LaunchStyle::Gpu;
   if (!host && passes::inline_regions(graph) && knobs().verify >= 1) graph::verify(graph, "inline_regions");
   return kernels::lower(graph, mode, style);
 }
 
-Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count, Makers makers, const std::vector<MadeSizes>& made) {
+Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results,
+                      const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count,
+                      Makers makers, const std::vector<MadeSizes>& made) {
   Program p;
   p.profile = std::make_shared<Profile>();
   p.device = device_of(graph);
@@ -478,7 +507,8 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   if (!host) b.add_uses();
   p.input_buffer.assign(p.graph.inputs.size(), -1);
   for (std::size_t i = 0; i < p.lowered.buffers.size(); ++i)
-    if (p.lowered.buffers[i].kind == kernels::Buffer::Kind::Input) p.input_buffer[p.lowered.buffers[i].index] = static_cast<std::int32_t>(i);
+    if (p.lowered.buffers[i].kind == kernels::Buffer::Kind::Input)
+      p.input_buffer[p.lowered.buffers[i].index] = static_cast<std::int32_t>(i);
   for (const kernels::Buffer& buffer : p.lowered.buffers) {
     p.buffer_bytes.push_back(b.slot(buffer.bytes));
     p.exprs.must_fit(static_cast<std::uint32_t>(p.buffer_bytes.back()));
@@ -488,7 +518,8 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   for (std::size_t i = 0; i < p.graph.outputs.size(); ++i) {
     const graph::OutputSpec& spec = p.graph.outputs[i];
     const kernels::Lowered::Out& out = p.lowered.outputs[i];
-    bool alias = spec.kind == graph::OutputSpec::Kind::AliasOfInput || spec.kind == graph::OutputSpec::Kind::AliasOfOutput;
+    bool alias =
+        spec.kind == graph::OutputSpec::Kind::AliasOfInput || spec.kind == graph::OutputSpec::Kind::AliasOfOutput;
     Program::Out o;
     o.layout = b.layout(alias ? spec.layout : out.layout);
     if (spec.kind == graph::OutputSpec::Kind::NewValueOfInput && !out.in_place) o.target = b.layout(out.target);
@@ -526,13 +557,15 @@ std::vector<MadeSizes> made_sizes(const graph::Graph& g) {
   return made;
 }
 
-Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results, const std::vector<std::pair<std::uint32_t, Int>>& floats,
-                      bool uses_random, Int random_count, Makers makers) {
+Program build_program(graph::Graph graph, kernels::Mode mode, const std::vector<Int>& int_results,
+                      const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count,
+                      Makers makers) {
   kernels::Lowered lowered = lower_graph(graph, mode);
   return build_program(std::move(graph), std::move(lowered), int_results, floats, uses_random, random_count, makers);
 }
 
-GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept, const std::vector<Int>& int_results,
+GuardedProgram build_guarded(graph::Graph graph, kernels::Lowered lowered, const std::vector<std::uint32_t>* kept,
+                             const std::vector<Int>& int_results,
                              const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random,
                              Int random_count, Makers makers, const std::vector<MadeSizes>& made) {
   const std::shared_ptr<guards::ShapeEnv> env = graph.env;

@@ -18,7 +18,8 @@
 
 namespace reprise::runtime {
 
-std::shared_ptr<Recording> Recording::make(const Program& p, const std::int64_t* values, PlanMemory& memory, std::shared_ptr<const RecordingBudget> budget) {
+std::shared_ptr<Recording> Recording::make(const Program& p, const std::int64_t* values, PlanMemory& memory,
+                                           std::shared_ptr<const RecordingBudget> budget) {
   std::shared_ptr<Recording> made(new Recording(p, std::move(budget)));
   made->bind(values, memory);
   return made;
@@ -41,9 +42,10 @@ void Recording::bind(const std::int64_t* values, PlanMemory& memory) {
   free_[0].store(make_instance(std::move(old), changed_).release());
   const Instance& i = *free_[0].load();
   graph_bytes_ = i.device ? i.device->graph_bytes() : 0;
-  bytes_ = static_cast<std::int64_t>(sizeof *this + 8 * (2 * slots_.size() + params_.size() + temp_offset_.size()) + sizeof i +
-                                     8 * (i.base.size() + i.slots.size() + i.params.size() + i.results.size())) +
-           i.host.bytes() + graph_bytes_;
+  bytes_ =
+      static_cast<std::int64_t>(sizeof *this + 8 * (2 * slots_.size() + params_.size() + temp_offset_.size()) +
+                                sizeof i + 8 * (i.base.size() + i.slots.size() + i.params.size() + i.results.size())) +
+      i.host.bytes() + graph_bytes_;
 }
 
 void Recording::plan_temps(PlanMemory& memory) {
@@ -65,7 +67,8 @@ void Recording::plan_temps(PlanMemory& memory) {
   plan_version_ = memory.version;
 }
 
-std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> old, const std::vector<Slot>& changed) const {
+std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> old,
+                                                              const std::vector<Slot>& changed) const {
   const Program& p = program_;
   const bool fresh = !old || p.uses_random;  // what is random has moved on in an instance since it was made
   std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
@@ -81,7 +84,8 @@ std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<In
   i->moved.reserve(p.metadata.size());
   if (fresh) i->host.resolve(slots());
   else i->host.resolve(slots(), changed);
-  if (!device::runs_host_code(p.device)) i->device = DeviceReplay::make(p, slots(), bounds_, temp_offset_, std::move(i->device), is_sealed());
+  if (!device::runs_host_code(p.device))
+    i->device = DeviceReplay::make(p, slots(), bounds_, temp_offset_, std::move(i->device), is_sealed());
   return i;
 }
 
@@ -108,7 +112,10 @@ struct Recording::Returner {
 
 std::int64_t Recording::lane_bytes(const Instance& i) const {
   const std::int64_t workspace = i.device ? i.device->workspace_bytes() : 0;
-  return workspace ? (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment * DeviceReplay::kWorkspaceAlignment + workspace : temp_bytes_;
+  return workspace ? (temp_bytes_ + DeviceReplay::kWorkspaceAlignment - 1) / DeviceReplay::kWorkspaceAlignment *
+                             DeviceReplay::kWorkspaceAlignment +
+                         workspace
+                   : temp_bytes_;
 }
 
 void Recording::reserve() {
@@ -122,7 +129,8 @@ void Recording::reserve() {
 namespace {
 
 /// Of a call: the values of some of its words, as a call before has left them.
-bool are_there(const std::vector<std::uint32_t>& words, const std::int64_t* values, const std::vector<std::int64_t>& there) {
+bool are_there(const std::vector<std::uint32_t>& words, const std::int64_t* values,
+               const std::vector<std::int64_t>& there) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (there[i] != values[words[i]]) return false;
   return true;
@@ -149,7 +157,9 @@ SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lan
   for (std::uint32_t c : i.float_cells) cells[c] = reinterpret_cast<void*>(values[*p.word_cells[c].word]);
   for (std::size_t c = 0; c < p.word_cells.size() && !as_before; ++c) {
     const Program::WordCell& w = p.word_cells[c];
-    if (!w.word) cells[c] = reinterpret_cast<void*>(w.grid >= 0 ? p.blocks_of(p.gpu_steps[static_cast<std::size_t>(w.grid)], now) : now[w.slot]);
+    if (!w.word)
+      cells[c] = reinterpret_cast<void*>(w.grid >= 0 ? p.blocks_of(p.gpu_steps[static_cast<std::size_t>(w.grid)], now)
+                                                     : now[w.slot]);
   }
   if (!i.resolved || i.lane != lane.base()) {
     for (std::uint32_t b : p.temps) i.base[b] = lane.base() + temp_offset_[b];
@@ -189,7 +199,8 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
     base[o.buffer] = s->data;
   }
   build_results(p, now, inputs, inst->results.data(), tensor_results, outputs);
-  const bool late = budget_ && budget_->late_faults && p.metadata.empty();  // an argument that becomes another tensor must not where a check fails
+  // an argument that becomes another tensor must not where a check fails
+  const bool late = budget_ && budget_->late_faults && p.metadata.empty();
   if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed(), late);
   else inst->host.run_all(base, params, now);
   counters().replays.add();
@@ -231,9 +242,11 @@ std::uint64_t RecordingCache::hash_of(const std::int64_t* values, const std::vec
   return h;
 }
 
-bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) const {
+bool RecordingCache::is_for(const Entry& e, std::uint64_t hash, const std::int64_t* values,
+                            const std::vector<std::int64_t>& bounds) const {
   const std::vector<std::uint32_t>& words = program_.key_words;
-  return e.hash == hash && are_there(words, values, e.key) && std::equal(bounds.begin(), bounds.end(), e.key.begin() + static_cast<std::ptrdiff_t>(words.size()));
+  return e.hash == hash && are_there(words, values, e.key) &&
+         std::equal(bounds.begin(), bounds.end(), e.key.begin() + static_cast<std::ptrdiff_t>(words.size()));
 }
 
 bool RecordingCache::has(const std::int64_t* values) const {
@@ -246,10 +259,12 @@ bool RecordingCache::has(const std::int64_t* values) const {
 
 bool RecordingCache::has_served(const Entry& e, const std::int64_t* values) const {
   const std::vector<std::uint32_t>& moving = program_.moving_words;
-  return e.moving.size() == moving.size() && are_there(moving, values, e.moving) && are_there(program_.key_words, values, e.key);
+  return e.moving.size() == moving.size() && are_there(moving, values, e.moving) &&
+         are_there(program_.key_words, values, e.key);
 }
 
-std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, bool* made_now, bool ahead) {
+std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const std::string& name, bool* made_now,
+                                               bool ahead) {
   const bool bounded = program_.is_bounded();
   std::unique_lock lock(mu_);
   auto serve = [&](Entry& e) {
@@ -259,7 +274,8 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
     if (const std::uint64_t now = budget_->now(); e.used != now) e.used = now, publish_oldest();
     return e.recording;
   };
-  if (bounded && !entries_.empty() && !entries_.front().moving.empty() && has_served(entries_.front(), values)) return serve(entries_.front());
+  if (bounded && !entries_.empty() && !entries_.front().moving.empty() && has_served(entries_.front(), values))
+    return serve(entries_.front());
   lock.unlock();
   const std::vector<std::int64_t> bounds = bounds_of(values);
   const std::uint64_t h = hash_of(values, bounds);
@@ -292,9 +308,14 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   std::shared_ptr<Recording> made = entries_.front().recording;
   if (log::on(log::Channel::Recordings)) {
     log::event(log::Event::recording_made, name,
-               "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) + " launches, " + std::to_string(made->temp_bytes()) +
-                   " bytes of the pool, " + std::to_string(made->bytes()) + " bytes of its own",
-               {{"live", entries_.size()}, {"launches", program_.steps.size()}, {"pool_bytes", made->temp_bytes()}, {"bytes", made->bytes()}, {"values", entries_.front().key}});
+               "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) +
+                   " launches, " + std::to_string(made->temp_bytes()) + " bytes of the pool, " +
+                   std::to_string(made->bytes()) + " bytes of its own",
+               {{"live", entries_.size()},
+                {"launches", program_.steps.size()},
+                {"pool_bytes", made->temp_bytes()},
+                {"bytes", made->bytes()},
+                {"values", entries_.front().key}});
   }
   lock.unlock();
   budget_->trim();
@@ -309,9 +330,10 @@ bool RecordingCache::try_drop_oldest() {
   return true;
 }
 
-// At the bound, the one that would have to go, if it is of this specialization. Before, where sizes are new at every call (a position that grows) and making
-// an executable graph costs much more than changing one: the oldest that served one call alone. Sizes that return after
-// that get recordings of their own, up to the bound. In both cases nobody may still replay it.
+// At the bound, the one that would have to go, if it is of this specialization. Before, where sizes are new at every
+// call (a position that grows) and making an executable graph costs much more than changing one: the oldest that served
+// one call alone. Sizes that return after that get recordings of their own, up to the bound. In both cases nobody may
+// still replay it.
 RecordingCache::Entries::iterator RecordingCache::spare(bool returns) {
   constexpr std::int64_t kNewInARow = 8;
   constexpr std::size_t kRemembered = 4096;
@@ -347,7 +369,8 @@ void RecordingCache::add(std::uint64_t hash, const std::int64_t* values, const s
   account(1, entries_.front().recording->bytes());
 }
 
-void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values, const std::vector<std::int64_t>& bounds) {
+void RecordingCache::recycle(Entries::iterator old, std::uint64_t hash, const std::int64_t* values,
+                             const std::vector<std::int64_t>& bounds) {
   const std::int64_t before = old->recording->bytes();
   try {
     old->recording->rebind(values, plan_);
@@ -375,17 +398,21 @@ void RecordingCache::account(std::int64_t count, std::int64_t bytes) {
   budget_->add(count, bytes);
   publish_oldest();
   const std::size_t end = name_.rfind('/');  // an operator that runs eagerly has none
-  if (timeline::on() && end != std::string::npos) timeline::counter("recordings of " + name_.substr(0, end), {{"count", budget_->count()}, {"bytes", budget_->bytes()}});
+  if (timeline::on() && end != std::string::npos)
+    timeline::counter("recordings of " + name_.substr(0, end),
+                      {{"count", budget_->count()}, {"bytes", budget_->bytes()}});
 }
 
 void RecordingCache::note_evicted(const Entry& e) const {
-  if (timeline::on()) timeline::instant("eviction", "a recording of " + name_ + " goes", {{"bytes", e.recording->bytes()}});
+  if (timeline::on())
+    timeline::instant("eviction", "a recording of " + name_ + " goes", {{"bytes", e.recording->bytes()}});
   if (!log::on(log::Channel::Recordings)) return;
   const std::int64_t live = budget_->count() - 1, bytes = budget_->bytes() - e.recording->bytes();
   const bool full = live + 1 >= budget_->max_count || budget_->bytes() > budget_->max_bytes;
   log::event(log::Event::recording_evicted, name_,
-             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " + std::to_string(budget_->max_count) + ", " +
-                        std::to_string(bytes) + " bytes of at most " + std::to_string(budget_->max_bytes)
+             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " +
+                        std::to_string(budget_->max_count) + ", " + std::to_string(bytes) + " bytes of at most " +
+                        std::to_string(budget_->max_bytes)
                   : "a recording that served one call is changed to new sizes, which come at every call",
              {{"live", live}, {"bytes", bytes}, {"values", e.key}});
 }

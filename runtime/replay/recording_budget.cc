@@ -18,7 +18,8 @@ void RecordingBudget::leave(RecordingCache& c) noexcept {
 
 bool RecordingBudget::is_oldest(const RecordingCache& cache) const {
   std::lock_guard lock(mu_);
-  return std::all_of(caches_.begin(), caches_.end(), [&](const RecordingCache* c) { return cache.oldest() <= c->oldest(); });
+  return std::all_of(caches_.begin(), caches_.end(),
+                     [&](const RecordingCache* c) { return cache.oldest() <= c->oldest(); });
 }
 
 void RecordingBudget::trim() {
@@ -26,7 +27,9 @@ void RecordingBudget::trim() {
   std::vector<RecordingCache*> candidates;  // made where there is something to drop
   while (count() > 1 && (count() > max_count || bytes() > max_bytes)) {
     if (candidates.empty()) candidates = caches_;
-    auto oldest = std::min_element(candidates.begin(), candidates.end(), [](const RecordingCache* a, const RecordingCache* b) { return a->oldest() < b->oldest(); });
+    auto oldest =
+        std::min_element(candidates.begin(), candidates.end(),
+                         [](const RecordingCache* a, const RecordingCache* b) { return a->oldest() < b->oldest(); });
     if (oldest == candidates.end() || (*oldest)->oldest() == RecordingCache::kNone) return;
     if (!(*oldest)->try_drop_oldest()) candidates.erase(oldest);
     if (candidates.empty()) return;

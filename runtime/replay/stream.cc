@@ -12,7 +12,8 @@ namespace reprise {
 
 namespace detail {
 
-/// `own`: made by create(). Otherwise the default stream, or one that a guard further out keeps alive. Null on the host.
+/// `own`: made by create(). Otherwise the default stream, or one that a guard further out keeps alive. Null on the
+/// host.
 struct StreamState {
   Device device;
   std::unique_ptr<device::Stream> own;
@@ -104,7 +105,8 @@ void empty_cache(Device d, SourceLoc loc) {
 }
 
 void set_memory_limit(Device d, std::int64_t bytes, SourceLoc loc) {
-  if (bytes < 0) fail(ErrorCode::InvalidArgument, "set_memory_limit", loc, "wants at least 0 bytes (0: no limit), got ", bytes);
+  if (bytes < 0)
+    fail(ErrorCode::InvalidArgument, "set_memory_limit", loc, "wants at least 0 bytes (0: no limit), got ", bytes);
   if (device::Backend* b = backend_of(d, "set_memory_limit", loc)) b->set_limit(bytes);
   else device::set_host_memory_limit(bytes);
 }

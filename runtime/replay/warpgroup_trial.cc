@@ -50,7 +50,8 @@ std::string problem(device::Backend& backend, const device::CodeTarget& target) 
   backend.copy_to_host(right.data(), memory.p, bytes, stream);
   const auto wrong = std::find_if(right.begin(), right.end(), [&](std::int32_t n) { return n != trial.agreed; });
   if (wrong == right.end()) return {};
-  return "thread " + std::to_string(wrong - right.begin()) + " of a known product has " + std::to_string(*wrong) + " of " + std::to_string(trial.agreed) + " sums right";
+  return "thread " + std::to_string(wrong - right.begin()) + " of a known product has " + std::to_string(*wrong) +
+         " of " + std::to_string(trial.agreed) + " sums right";
 }
 
 bool agree(Device d, const device::CodeTarget& target) {
@@ -65,7 +66,9 @@ bool agree(Device d, const device::CodeTarget& target) {
     if (e.code() == ErrorCode::OutOfMemory) return false;  // asked again by the next program
     why = e.what();
   }
-  log::event(log::Event::warpgroups, d.str(), why.empty() ? "warpgroups multiply as told" : "warpgroups are not used: " + why, {{"device", d.str()}, {"agree", why.empty()}, {"why", why}});
+  log::event(log::Event::warpgroups, d.str(),
+             why.empty() ? "warpgroups multiply as told" : "warpgroups are not used: " + why,
+             {{"device", d.str()}, {"agree", why.empty()}, {"why", why}});
   if (!why.empty()) log::warn("the tensor cores of " + d.str() + " are used by warps, not by warpgroups: " + why);
   return (*known)[d.index] = why.empty();
 }

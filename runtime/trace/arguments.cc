@@ -1,11 +1,12 @@
-// What a first call does with the leaves of its arguments and results: they become traced ones, and are compared with what the function made of them.
+// What a first call does with the leaves of its arguments and results: they become traced ones, and are compared with
+// what the function made of them.
 #include <algorithm>
 
 #include "base/bail.h"
 #include "base/hash.h"
 #include "runtime/call/call.h"
-#include "runtime/trace/joint.h"
 #include "runtime/call/layout_class.h"
+#include "runtime/trace/joint.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise::detail {

@@ -14,7 +14,8 @@ namespace {
 constinit thread_local const autograd::Segment* t_segment = nullptr;
 
 struct SegmentFunction {
-  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& ints, const std::vector<Scalar>& numbers) const {
+  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& ints,
+                                 const std::vector<Scalar>& numbers) const {
     autograd::Traced traced(tensors, ints, numbers);
     return autograd::walk_copy(*t_segment, traced);
   }
@@ -26,7 +27,7 @@ struct CompiledAutograd::Impl {
   using Compiled = CompiledFunction<SegmentFunction>;
   std::mutex mu;
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Compiled>> of;  // guarded by mu
-  Counts counts;                                                         // guarded by mu
+  Counts counts;                                                       // guarded by mu
   autograd::Through through = [this](const autograd::Walk& w) { return run(w); };
 
   std::optional<std::vector<Tensor>> run(const autograd::Walk& w) {
@@ -44,7 +45,9 @@ struct CompiledAutograd::Impl {
     {
       std::lock_guard lock(mu);
       auto& at = of[s.of.key];
-      if (!at) at = std::make_shared<Compiled>(SegmentFunction{}, CompileOptions{.name = "backward", .arguments = {"tensors", "ints", "numbers"}});
+      if (!at)
+        at = std::make_shared<Compiled>(
+            SegmentFunction{}, CompileOptions{.name = "backward", .arguments = {"tensors", "ints", "numbers"}});
       f = at;
     }
     struct Back {
@@ -59,7 +62,8 @@ struct CompiledAutograd::Impl {
 CompiledAutograd::CompiledAutograd() : impl_(std::make_unique<Impl>()) {}
 CompiledAutograd::~CompiledAutograd() = default;
 CompiledAutograd::Scope CompiledAutograd::enable() { return Scope(&impl_->through); }
-CompiledAutograd::Scope::Scope(const void* through) : before_(autograd::exchange_through(static_cast<const autograd::Through*>(through))) {}
+CompiledAutograd::Scope::Scope(const void* through)
+    : before_(autograd::exchange_through(static_cast<const autograd::Through*>(through))) {}
 CompiledAutograd::Scope::~Scope() { autograd::exchange_through(static_cast<const autograd::Through*>(before_)); }
 
 CompiledAutograd::Counts CompiledAutograd::counts() const {

@@ -20,9 +20,9 @@ struct Branches::State {
     std::vector<Int> integers;
     TracedBranch branch;
   } sides[2];
-  int side = -1;                       ///< which is traced
+  int side = -1;  ///< which is traced
   std::vector<Tensor> results;
-  std::size_t next = 0;                ///< of results, where they are filled in
+  std::size_t next = 0;  ///< of results, where they are filled in
   bool done = false;
   Tensor pred;
   SourceLoc loc;
@@ -43,8 +43,12 @@ Branches::Branches(const Predicate& p) {
     return;
   }
   // As the shape rule says (graph/shape_region.cc).
-  if (pred.dtype() != DType::Bool) fail(ErrorCode::DTypeMismatch, "cond", p.loc(), "what decides must be a bool, not ", dtype_name(impl.dtype), ": compare it with something");
-  if (const Int n = pred.numel(); n != 1) fail(ErrorCode::ShapeMismatch, "cond", p.loc(), "one element must decide, and this has ", n, ": use any() or all()");
+  if (pred.dtype() != DType::Bool)
+    fail(ErrorCode::DTypeMismatch, "cond", p.loc(), "what decides must be a bool, not ", dtype_name(impl.dtype),
+         ": compare it with something");
+  if (const Int n = pred.numel(); n != 1)
+    fail(ErrorCode::ShapeMismatch, "cond", p.loc(), "one element must decide, and this has ", n,
+         ": use any() or all()");
   taken_ = pred.item<bool>(p.loc());
 }
 
@@ -61,7 +65,8 @@ void Branches::trace(void (*body)(void*, Branches&), void* ctx) {
     side.branch = tracer_->end_branch(std::move(side.tensors), s.loc);
   } catch (const Error& e) {
     tracer_->abandon_branch(around);
-    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory)
+      throw;
     bail(Bail::branch_throws, "cond", s.loc, "a branch throws while it is traced: ", e.what());
   } catch (const std::exception& e) {
     tracer_->abandon_branch(around);
@@ -76,8 +81,10 @@ void Branches::finish() {
   State& s = *state_;
   auto same = [](Int a, Int b) { return identical(a, b); };
   const auto &a = s.sides[0], &b = s.sides[1];
-  if (a.words != b.words || a.integers.size() != b.integers.size() || !std::equal(a.integers.begin(), a.integers.end(), b.integers.begin(), same))
-    bail(Bail::branches_differ, "cond", s.loc, "the branches give other numbers, texts or lengths of lists: only tensors may depend on a tensor's value");
+  if (a.words != b.words || a.integers.size() != b.integers.size() ||
+      !std::equal(a.integers.begin(), a.integers.end(), b.integers.begin(), same))
+    bail(Bail::branches_differ, "cond", s.loc,
+         "the branches give other numbers, texts or lengths of lists: only tensors may depend on a tensor's value");
   s.results = tracer_->add_cond(s.pred, std::move(s.sides[0].branch), std::move(s.sides[1].branch), s.loc);
   s.done = true;
 }
@@ -103,7 +110,8 @@ void Branches::text(std::string_view s) { constant(hash_text(s)); }
 void OwnResults::tensor(Tensor& t) {
   if (!t.defined() || t.impl()->trace) return;
   const TensorImpl& impl = *t.impl();
-  bool own = impl.refs.load(std::memory_order_relaxed) == 1 && impl.storage->refs.load(std::memory_order_relaxed) == 1 && impl.offset == 0;
+  bool own = impl.refs.load(std::memory_order_relaxed) == 1 &&
+             impl.storage->refs.load(std::memory_order_relaxed) == 1 && impl.offset == 0;
   std::int64_t stride = 1;
   for (int d = impl.rank; own && d-- > 0;) {
     own = impl.strides[d] == stride;

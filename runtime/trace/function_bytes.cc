@@ -5,7 +5,9 @@
 
 namespace reprise::detail {
 
-FunctionBytes::FunctionBytes(std::vector<FunctionSeen> seen, const Handles& handles) : seen_(std::move(seen)) { make_parts(handles); }
+FunctionBytes::FunctionBytes(std::vector<FunctionSeen> seen, const Handles& handles) : seen_(std::move(seen)) {
+  make_parts(handles);
+}
 
 void FunctionBytes::make_parts(const Handles& handles) {
   auto parts = std::make_unique<std::vector<Part>>();
@@ -38,7 +40,9 @@ bool FunctionBytes::leave_out(const Handles& handles) {
   std::size_t without = 0;
   for (const FunctionSeen& f : seen_) {
     const char* const object = static_cast<const char*>(f.object.at);
-    without += f.object.size - sizeof(Tensor) * static_cast<std::size_t>(std::distance(handles.lower_bound(object), handles.lower_bound(object + f.object.size)));
+    without +=
+        f.object.size - sizeof(Tensor) * static_cast<std::size_t>(std::distance(
+                                             handles.lower_bound(object), handles.lower_bound(object + f.object.size)));
   }
   if (without == before) return false;
   make_parts(handles);

@@ -10,15 +10,16 @@ namespace reprise::detail {
 
 /// A function object that ran in a trace, as it was before.
 struct FunctionSeen {
-  std::weak_ptr<const void> owner;  ///< it may go while what was compiled stays: one compiled function that another calls
+  /// it may go while what was compiled stays: one compiled function that another calls
+  std::weak_ptr<const void> owner;
   ObjectBytes object;
   std::vector<char> bytes;
 };
 
-/// What function objects hold by value is a constant of the compilation: their bytes are compared at every call. Tensor handles
-/// among them are followed as variables instead (tensor/variable.h); which bytes are handles only traces can tell, so those
-/// that a later trace of the same function meets are left out then.
-/// Threads: same() may run at any time; leave_out() under the compiled function's mutex.
+/// What function objects hold by value is a constant of the compilation: their bytes are compared at every call. Tensor
+/// handles among them are followed as variables instead (tensor/variable.h); which bytes are handles only traces can
+/// tell, so those that a later trace of the same function meets are left out then. Threads: same() may run at any time;
+/// leave_out() under the compiled function's mutex.
 class FunctionBytes {
  public:
   using Handles = std::set<const void*>;

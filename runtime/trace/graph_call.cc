@@ -56,7 +56,9 @@ std::vector<const Expr*> NumbersOf::of(const graph::Graph& g) {
   return told;
 }
 
-NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> values) : told_(told), values_(values) { REPRISE_CHECK(told.size() == values.size()); }
+NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> values) : told_(told), values_(values) {
+  REPRISE_CHECK(told.size() == values.size());
+}
 
 Int NumbersOf::operator()(Int i) const { return i.is_symbolic() ? of(i.expr()) : i; }
 
@@ -88,7 +90,8 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
   for (std::size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i].value.v] = inputs[i];
   // Values go with their last reader.
   std::vector<std::size_t> last(g.values.size(), 0);
-  for (std::size_t i = 0; i < g.nodes.size(); ++i) graph::for_each_value(g.nodes[i], [&](graph::ValueId v) { last[v.v] = i; });
+  for (std::size_t i = 0; i < g.nodes.size(); ++i)
+    graph::for_each_value(g.nodes[i], [&](graph::ValueId v) { last[v.v] = i; });
   for (const graph::OutputSpec& o : g.outputs)
     if (o.value) last[o.value.v] = g.nodes.size();
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
@@ -107,7 +110,8 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
               for (graph::ValueId x : v) list.push_back(x ? values[x.v] : Tensor());
               return TensorArrayRef(list);
             } else if constexpr (std::is_same_v<T, graph::ViewArg> || std::is_same_v<T, graph::Region>) {
-              bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc, "a derivative with a branch or a written view in it");
+              bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc,
+                   "a derivative with a branch or a written view in it");
             } else {
               return without_tensors(a, numbers, ints);
             }

@@ -49,8 +49,9 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
       a);
 }
 
-/// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls then belong to the same forward calls. Gives the outputs. Throws NotTraceable
-/// for nodes that no program calls (regions, written views).
+/// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls
+/// then belong to the same forward calls. Gives the outputs. Throws NotTraceable for nodes that no program calls
+/// (regions, written views).
 std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&);
 
 }  // namespace reprise::detail

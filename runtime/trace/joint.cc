@@ -32,18 +32,21 @@ using autograd::state_of;
 
 // ---- which calls
 
-bool wants_gradient(const TensorImpl& t) { return requires_grad(t) && !(graph::setting(graph::Setting::NoGrad)) && !(graph::thread_state.answered & bit(graph::Key::Autograd)); }
+bool wants_gradient(const TensorImpl& t) {
+  return requires_grad(t) && !(graph::setting(graph::Setting::NoGrad)) &&
+         !(graph::thread_state.answered & bit(graph::Key::Autograd));
+}
 
 namespace {
 /// Where a tensor stands on the caller's tape, as far as what may be written differs.
 enum class Stands : std::uint8_t {
   Aside,
   Leaf,
-  Made,        ///< by an operator
+  Made,  ///< by an operator
   View,
   ViewOfLeaf,
-  LeafView,    ///< a view that was made a leaf
-  OffView,     ///< a view that was made while gradients were off, and has its base's place
+  LeafView,      ///< a view that was made a leaf
+  OffView,       ///< a view that was made while gradients were off, and has its base's place
   OffViewAside,  ///< that has none, but gets it once it is written
 };
 Stands place_on_tape(const TensorImpl& t) {
@@ -60,7 +63,8 @@ Stands place_on_tape(const TensorImpl& t) {
 }  // namespace
 
 void add_gradients(CallFrame& f) {
-  if (!graph::tape.load(std::memory_order_relaxed)) [[likely]] return;
+  if (!graph::tape.load(std::memory_order_relaxed)) [[likely]]
+    return;
   std::uint64_t word = 0, any = 0;
   std::size_t n = 0;
   const std::size_t words = f.structure.size();
@@ -191,7 +195,9 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const int i = tracer.captured_input(t);
     const Edge e = autograd::edge_of(t);
     if (!is_own(e)) continue;
-    if (i < 0 || t.impl()->is_view) bail(Bail::changes_tape, "compile", {}, "a captured tensor that is a view is written, and wants a gradient of what is written");
+    if (i < 0 || t.impl()->is_view)
+      bail(Bail::changes_tape, "compile", {},
+           "a captured tensor that is a view is written, and wants a gradient of what is written");
     for (std::uint32_t j = 0; j < tracer.inputs(); ++j)
       if (tracer.concrete(j) == t.impl() && !tracer.captured(j).defined())
         bail(Bail::changes_tape, "compile", {}, kIsCapturedToo);
@@ -251,7 +257,8 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
   if (!roots.empty()) {
     autograd::Walk w;
     w.roots = std::move(roots);
-    for (std::size_t i = 0; i < of.size(); ++i) w.gradients.push_back(graph::calln(operators::tangent_op(), {&of[i], Int(i)}, {})[0]);
+    for (std::size_t i = 0; i < of.size(); ++i)
+      w.gradients.push_back(graph::calln(operators::tangent_op(), {&of[i], Int(i)}, {})[0]);
     for (std::uint32_t i = 0; i < tracer.inputs(); ++i) {
       auto wants = [&](Edge e, bool by_base) {
         if (!e) return;
@@ -270,7 +277,8 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     try {
       made = autograd::walk(w);
     } catch (const Error& e) {
-      if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) throw;
+      if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory)
+        throw;
       bail(Bail::derivative_throws, "compile", e.where(), "the derivative throws while it is traced: ", e.what());
     }
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -295,23 +303,25 @@ struct BackwardGraph {
 };
 struct BackwardFunction {
   std::shared_ptr<const BackwardGraph> of;
-  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& numbers) const { return call_graph(of->graph, tensors, NumbersOf(of->numbers, numbers)); }
+  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& numbers) const {
+    return call_graph(of->graph, tensors, NumbersOf(of->numbers, numbers));
+  }
 };
 
 /// What backward reads, and where it is after a replay.
 struct SavedValue {
   enum class Where { Input, Result, Base, Own } where;
-  std::uint32_t index = 0;        ///< of the input, of the results' leaf, of what results are views of
-  std::uint32_t output = 0;       ///< of a Result or Base: which differentiable one, or ~0
+  std::uint32_t index = 0;   ///< of the input, of the results' leaf, of what results are views of
+  std::uint32_t output = 0;  ///< of a Result or Base: which differentiable one, or ~0
 };
 
 }  // namespace
 
 struct Gradients : std::enable_shared_from_this<Gradients> {
   Joint joint;
-  std::vector<SavedValue> saved;               ///< by input of backward
-  std::size_t own = 0;                         ///< of them: Own, the last tensors of a replay
-  std::size_t numbers = 0;                     ///< the last integers of a replay
+  std::vector<SavedValue> saved;  ///< by input of backward
+  std::size_t own = 0;            ///< of them: Own, the last tensors of a replay
+  std::size_t numbers = 0;        ///< the last integers of a replay
   std::vector<std::uint32_t> tangents;
   std::vector<std::int32_t> gradients;
   std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
@@ -366,16 +376,19 @@ passes::Partition cut(graph::Graph& g, const Joint& joint) {
       if (n.info.sequence >= c.first && n.info.sequence <= c.last) return kept_by(c, graph::op(n.op).name());
     return passes::Keep::AsItCosts;
   };
-  // Rules know the operators that the program calls: what they say of a composite holds for its parts, which are the same call's.
+  // Rules know the operators that the program calls: what they say of a composite holds for its parts, which are the
+  // same call's.
   std::unordered_map<std::int32_t, passes::Keep> of_composites;
   if (!joint.checkpoints.empty())
     for (const graph::Node& n : g.nodes)
       if (graph::op(n.op).cls == graph::OpClass::Composite) of_composites.emplace(n.info.sequence, keep(n));
   passes::normalize(g);
-  return passes::partition(g, {operators::tangent_op(), operators::gradient_op()}, {[&](const graph::Node& n) {
-                             const auto known = of_composites.find(n.info.sequence);
-                             return known == of_composites.end() ? keep(n) : known->second;
-                           }, kernels::is_costly});
+  return passes::partition(g, {operators::tangent_op(), operators::gradient_op()},
+                           {[&](const graph::Node& n) {
+                              const auto known = of_composites.find(n.info.sequence);
+                              return known == of_composites.end() ? keep(n) : known->second;
+                            },
+                            kernels::is_costly});
 }
 
 }  // namespace
@@ -389,18 +402,10 @@ void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph&
   std::size_t own = 0, at = 0;
   for (const SavedValue& s : of.saved) {
     switch (s.where) {
-      case SavedValue::Where::Input:
-        name(at++) = input(s.index);
-        break;
-      case SavedValue::Where::Result:
-        name(at++) = "result " + std::to_string(s.index);
-        break;
-      case SavedValue::Where::Base:
-        name(at++) = "base " + std::to_string(s.index);
-        break;
-      case SavedValue::Where::Own:
-        name(at++) = "saved " + std::to_string(own++);
-        break;
+      case SavedValue::Where::Input: name(at++) = input(s.index); break;
+      case SavedValue::Where::Result: name(at++) = "result " + std::to_string(s.index); break;
+      case SavedValue::Where::Base: name(at++) = "base " + std::to_string(s.index); break;
+      case SavedValue::Where::Own: name(at++) = "saved " + std::to_string(own++); break;
     }
   }
   for (const std::uint32_t k : of.tangents) {
@@ -484,12 +489,14 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
     }
     std::uint32_t leaf = 0;
     for (; leaf < t.tensor_results.size(); ++leaf)
-      if (const std::int32_t o = t.tensor_results[leaf]; o >= 0 && outputs[static_cast<std::size_t>(o)].kind == graph::OutputSpec::Kind::User && outputs[static_cast<std::size_t>(o)].value == v) break;
+      if (const std::int32_t o = t.tensor_results[leaf];
+          o >= 0 && outputs[static_cast<std::size_t>(o)].kind == graph::OutputSpec::Kind::User &&
+          outputs[static_cast<std::size_t>(o)].value == v)
+        break;
     if (leaf < t.tensor_results.size() && t.kept.empty() && t.assigned.empty()) {
       std::uint32_t output = ~0u;
       for (std::uint32_t k = 0; k < joint.outputs.size(); ++k)
-        if ((joint.outputs[k].of == Joint::Output::Of::Result ||
-             joint.outputs[k].of == Joint::Output::Of::OwnBase) &&
+        if ((joint.outputs[k].of == Joint::Output::Of::Result || joint.outputs[k].of == Joint::Output::Of::OwnBase) &&
             t.tensor_results[joint.outputs[k].index] == t.tensor_results[leaf])
           output = k;
       made->saved.push_back({SavedValue::Where::Result, leaf, output});
@@ -520,12 +527,19 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   made->numbers = back->numbers.size();
   if (log::on(log::Channel::Graph)) {
     const std::string text = graph::print(back->graph);
-    log::event(log::Event::partitioned, made->name, "backward, " + std::to_string(p.bytes_saved) + " bytes saved of " + std::to_string(p.bytes_of_all) + ":\n" + text,
-               {{"nodes", back->graph.nodes.size()}, {"bytes_saved", p.bytes_saved}, {"bytes_of_all", p.bytes_of_all}, {"graph", text}});
+    log::event(log::Event::partitioned, made->name,
+               "backward, " + std::to_string(p.bytes_saved) + " bytes saved of " + std::to_string(p.bytes_of_all) +
+                   ":\n" + text,
+               {{"nodes", back->graph.nodes.size()},
+                {"bytes_saved", p.bytes_saved},
+                {"bytes_of_all", p.bytes_of_all},
+                {"graph", text}});
   }
   if (!back->graph.outputs.empty())
-    made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
-  if (made->backward) describe_traces(*compiled_of(*made->backward), [back](Traced& t) { describe_backward(*back, t); });
+    made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(
+        BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
+  if (made->backward)
+    describe_traces(*compiled_of(*made->backward), [back](Traced& t) { describe_backward(*back, t); });
   return made;
 }
 
@@ -534,9 +548,9 @@ std::string explain_backward(const Gradients& g, Detail detail) {
       std::count_if(g.joint.inputs.begin(), g.joint.inputs.end(), [](const auto& i) { return !i.by_base; });
   std::string s = "  differentiable: " + std::to_string(g.joint.outputs.size()) + " results, " +
                   std::to_string(inputs) + " inputs; saved for backward: " + std::to_string(g.saved.size()) +
-                  " tensors (" +
-                  std::to_string(g.own) + " of their own, " + std::to_string(g.bytes_saved) + " bytes at the traced sizes; all that backward reads takes " + std::to_string(g.bytes_of_all) + "), " +
-                  std::to_string(g.numbers) + " sizes and numbers\n";
+                  " tensors (" + std::to_string(g.own) + " of their own, " + std::to_string(g.bytes_saved) +
+                  " bytes at the traced sizes; all that backward reads takes " + std::to_string(g.bytes_of_all) +
+                  "), " + std::to_string(g.numbers) + " sizes and numbers\n";
   if (g.backward) s += g.backward->explain(detail);
   return s;
 }
@@ -554,14 +568,19 @@ struct BackwardNode final : autograd::Node {
   std::vector<Tensor> apply(std::vector<Tensor> grads, autograd::Needed) override {
     if (is_grad_enabled())
       fail(ErrorCode::InvalidArgument, of->name.c_str(), {},
-           "a derivative of a compiled function's derivative (create_graph): compile a function that takes both inside, with rp::grad, or run this one eagerly");
+           "a derivative of a compiled function's derivative (create_graph): compile a function that takes both "
+           "inside, with rp::grad, or run this one eagerly");
     std::vector<Tensor> given(next.size());
     if (!of->backward) return given;
     std::vector<Tensor> tensors;
     for (const autograd::Saved& s : saved) tensors.push_back(s.unpack(*this));
     for (std::uint32_t k : of->tangents) {
       Tensor g = grads[k];
-      if (!g.defined()) g = graph::call1(graph::OpId::full, {IntArrayRef(results[k].sizes), Scalar(0.0), results[k].dtype, std::string_view(results[k].device.str())}, {});
+      if (!g.defined())
+        g = graph::call1(
+            graph::OpId::full,
+            {IntArrayRef(results[k].sizes), Scalar(0.0), results[k].dtype, std::string_view(results[k].device.str())},
+            {});
       tensors.push_back(std::move(g));
     }
     grads.clear();
@@ -610,7 +629,8 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
   auto node = std::make_shared<BackwardNode>(g.shared_from_this());
   const std::size_t tensors = outputs.tensors.size() - g.own, numbers = outputs.ints.size() - g.numbers;
   std::vector<Tensor> own;
-  for (std::size_t i = tensors; i < outputs.tensors.size(); ++i) own.push_back(Tensor::adopt(std::exchange(outputs.tensors[i], nullptr)));
+  for (std::size_t i = tensors; i < outputs.tensors.size(); ++i)
+    own.push_back(Tensor::adopt(std::exchange(outputs.tensors[i], nullptr)));
   outputs.tensors.resize(tensors);
   for (std::size_t i = numbers; i < outputs.ints.size(); ++i) node->numbers.push_back(outputs.ints[i]);
   outputs.ints.resize(numbers);
@@ -651,12 +671,14 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
   std::size_t next_own = 0;
   for (const SavedValue& s : g.saved) {
     switch (s.where) {
-      case SavedValue::Where::Input: node->saved.push_back(autograd::Saved::input(Tensor::share(f.tensors[s.index]))); break;
+      case SavedValue::Where::Input:
+        node->saved.push_back(autograd::Saved::input(Tensor::share(f.tensors[s.index])));
+        break;
       case SavedValue::Where::Own: node->saved.push_back(autograd::Saved::input(own[next_own++])); break;
       case SavedValue::Where::Result:
       case SavedValue::Where::Base: {
         const bool own_base = s.output != ~0u && g.joint.outputs[s.output].of == Joint::Output::Of::OwnBase;
-        const Tensor t = own_base                            ? made[s.output]  // a view of it would keep the node
+        const Tensor t = own_base                             ? made[s.output]  // a view of it would keep the node
                          : s.where == SavedValue::Where::Base ? bases[s.index]
                                                               : Tensor::share(outputs.tensors[s.index]);
         node->saved.push_back(s.output == ~0u ? autograd::Saved::input(t) : autograd::Saved::own_result(t, s.output));

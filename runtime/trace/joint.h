@@ -1,6 +1,6 @@
 #pragma once
-#include <functional>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,15 +18,18 @@ struct Traced;
 struct Specialization;
 
 // Note [Differentiable calls]
-// A call whose tensors want gradients, where gradients are on, is traced with the tape above the trace: traced arguments are leaves of it (or results from outside), so that what the function does
-// with hooks, custom functions, scopes without gradients and in-place operators means what it means eagerly. In the end (trace_gradients) the tape is walked, in the same trace, from
-// the differentiable results to the inputs: the traced graph is a joint one (Note [Joint graphs]). Guards that the derivative's rules ask are guards of the call. Functionalized, it is cut
-// (cut_gradients): the forward is compiled as any function, with saved values as further results behind the user's; the backward is a compiled function of its own, of saved tensors,
-// tangents and the integers that it computes with. A replay's results then stand on the caller's tape as those of one node (BackwardNode), which calls it.
-// An argument that is a view on the caller's tape is one of a tensor that stands for its base (follow_argument):
-// eagerly, what is written has the base's old place behind it, not the view's, whose hooks do not run. Such an argument
-// may have two gradients, one for each place.
-// Derivatives of such derivatives are not on the tape: asking for them (create_graph) is an error that says so.
+// A call whose tensors want gradients, where gradients are on, is traced with the tape above the trace: traced
+// arguments are leaves of it (or results from outside), so that what the function does with hooks, custom functions,
+// scopes without gradients and in-place operators means what it means eagerly. In the end (trace_gradients) the tape is
+// walked, in the same trace, from the differentiable results to the inputs: the traced graph is a joint one (Note
+// [Joint graphs]). Guards that the derivative's rules ask are guards of the call. Functionalized, it is cut
+// (cut_gradients): the forward is compiled as any function, with saved values as further results behind the user's; the
+// backward is a compiled function of its own, of saved tensors, tangents and the integers that it computes with. A
+// replay's results then stand on the caller's tape as those of one node (BackwardNode), which calls it. An argument
+// that is a view on the caller's tape is one of a tensor that stands for its base (follow_argument): eagerly, what is
+// written has the base's old place behind it, not the view's, whose hooks do not run. Such an argument may have two
+// gradients, one for each place. Derivatives of such derivatives are not on the tape: asking for them (create_graph) is
+// an error that says so.
 
 /// What of a joint trace is on the tape.
 struct Joint {
@@ -34,24 +37,25 @@ struct Joint {
   struct Output {
     enum class Of : std::uint8_t {
       Result,
-      Base,  ///< what the result is a view of, which is none itself (Note [Views on the tape] in tape_views.h)
+      Base,     ///< what the result is a view of, which is none itself (Note [Views on the tape] in tape_views.h)
       OwnBase,  ///< what the result alone is a view of, made while gradients were off; as the result shows it
       Input,
     } of;
-    std::uint32_t index;           ///< among the results' leaves, or of the input
+    std::uint32_t index;  ///< among the results' leaves, or of the input
   };
   std::vector<Output> outputs;
-  std::vector<std::uint32_t> views;   ///< leaves that are views of inputs, or of an Output
+  std::vector<std::uint32_t> views;  ///< leaves that are views of inputs, or of an Output
   /// What a gradient is of.
   struct Input {
     std::uint32_t index;
     bool by_base;  ///< of what a write has gone by: the value that the view's base has there, not that which hooks know
   };
-  std::vector<Input> inputs;          ///< by gradient
+  std::vector<Input> inputs;  ///< by gradient
   std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
 };
 
-/// How a call's results come onto the tape, and what runs behind them. Shared by a specialization and the nodes that it has made.
+/// How a call's results come onto the tape, and what runs behind them. Shared by a specialization and the nodes that it
+/// has made.
 struct Gradients;
 
 /// Lets `describe` complete what each trace of the function says of itself. (runtime/front/compiled.cc)
@@ -59,8 +63,8 @@ void describe_traces(Compiled&, std::function<void(Traced&)> describe);
 
 /// An argument that wants a gradient, as the trace sees it.
 void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const TensorImpl& concrete);
-/// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape has forgotten the trace's tensors.
-/// `made`: by result.
+/// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape
+/// has forgotten the trace's tensors. `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
 /// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
 std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);

@@ -238,8 +238,8 @@ void note_reshaped(const std::vector<graph::MetadataMutation>& all, const CallFr
     }
     const Ints sizes(t.sizes, t.sizes + t.rank), strides(t.strides, t.strides + t.rank);
     const graph::CallArg args[] = {&s->view->base, IntArrayRef(sizes), IntArrayRef(strides), Int(t.offset)};
-    s->view->steps = {std::make_shared<const autograd::Call>(
-        graph::OpCall{graph::op(graph::OpId::as_strided), args, false, {}})};
+    s->view->steps = {
+        std::make_shared<const autograd::Call>(graph::OpCall{graph::op(graph::OpId::as_strided), args, false, {}})};
     s->view->version = autograd::version_of(t);
   }
 }

@@ -35,9 +35,9 @@ class TapeViews {
                                              const std::vector<graph::ViewMade>& made);
 
   enum class Place : std::uint8_t {
-    Own,         ///< it stands on the tape by itself
-    OfBase,      ///< it is a view of another tensor there
-    Unknown,     ///< it is a view of somebody whom the signature does not name
+    Own,      ///< it stands on the tape by itself
+    OfBase,   ///< it is a view of another tensor there
+    Unknown,  ///< it is a view of somebody whom the signature does not name
   };
   Place place(std::uint32_t leaf) const;
   /// What a result is a view of, in what bases() makes, or the result that is that base; -1: none of those.
@@ -58,21 +58,21 @@ class TapeViews {
 
  private:
   struct Base {
-    graph::OutputSpec::Kind kind;              ///< AliasOfInput, AliasOfOutput
+    graph::OutputSpec::Kind kind;  ///< AliasOfInput, AliasOfOutput
     std::uint32_t source, number;
-    std::vector<graph::ViewStep> steps;        ///< from the source to it
-    std::int32_t leaf = -1;                    ///< the result that it is
-    std::uint32_t first = 0;                   ///< a result on its storage
-    std::uint32_t views = 0;                   ///< results that are it, or views of it
-    Ints sizes;                                ///< of the source, where that is an intermediate
+    std::vector<graph::ViewStep> steps;  ///< from the source to it
+    std::int32_t leaf = -1;              ///< the result that it is
+    std::uint32_t first = 0;             ///< a result on its storage
+    std::uint32_t views = 0;             ///< results that are it, or views of it
+    Ints sizes;                          ///< of the source, where that is an intermediate
   };
   struct View {
     std::uint32_t leaf;
     Place place = Place::Own;
     graph::ViewMade made = graph::ViewMade::Followed;
-    bool placed = false;                       ///< made while gradients were off, it has its base's place all the same
-    std::int32_t input = -1, base = -1;        ///< what it is a view of
-    std::vector<graph::ViewStep> steps;        ///< from there
+    bool placed = false;                 ///< made while gradients were off, it has its base's place all the same
+    std::int32_t input = -1, base = -1;  ///< what it is a view of
+    std::vector<graph::ViewStep> steps;  ///< from there
   };
 
   const View* view(std::uint32_t leaf) const;
@@ -81,8 +81,8 @@ class TapeViews {
                 bool gradients) const;
   void need(const std::vector<graph::ViewStep>&);
 
-  std::vector<std::int32_t> outputs_;          ///< by leaf
-  std::vector<View> views_;                    ///< those that are to be seen to, by their first leaf
+  std::vector<std::int32_t> outputs_;  ///< by leaf
+  std::vector<View> views_;            ///< those that are to be seen to, by their first leaf
   std::vector<Base> bases_;
   guards::ExprProgram exprs_;
 };

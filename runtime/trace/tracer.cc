@@ -1,4 +1,5 @@
-// A trace: arguments, captured tensors, operator calls. Views and changed metadata are in tracer_views.cc, results in tracer_finish.cc.
+// A trace: arguments, captured tensors, operator calls. Views and changed metadata are in tracer_views.cc, results in
+// tracer_finish.cc.
 #include "runtime/trace/tracer.h"
 
 #include <algorithm>
@@ -20,9 +21,7 @@ namespace reprise::detail {
 using graph::NodeArg;
 using graph::ValueId;
 
-void TracedRef::reads_value(const char* what, SourceLoc loc) const {
-  bail(Bail::reads_value, what, loc);
-}
+void TracedRef::reads_value(const char* what, SourceLoc loc) const { bail(Bail::reads_value, what, loc); }
 
 void Tracer::not_traceable(Bail reason, const char* what, SourceLoc loc) { bail(reason, what, loc); }
 
@@ -38,7 +37,9 @@ void Tracer::note(bool now, F&& what) noexcept {
   in_function_ = in_function, noting_ = noting;
 }
 void Tracer::handle_read(const Tensor& from) noexcept {
-  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.read(from); });
+  note(in_function_, [&](VariableLog& log, bool inside) {
+    if (inside) log.read(from);
+  });
 }
 void Tracer::handle_made(const Tensor& at, const Tensor& from) noexcept {
   const bool traced = (from.impl() ? from : at).impl()->trace;  // a copy's own is not set yet, what is moved is gone
@@ -50,15 +51,20 @@ void Tracer::handle_made(const Tensor& at, const Tensor& from) noexcept {
 }
 void Tracer::handle_asked(const Tensor& at) noexcept {
   const bool own = at.impl() && at.impl()->trace;
-  note(in_function_ && !own, [&](VariableLog& log, bool inside) { if (inside) log.asked(at); });
+  note(in_function_ && !own, [&](VariableLog& log, bool inside) {
+    if (inside) log.asked(at);
+  });
 }
 void Tracer::handle_assigned(const Tensor& to, TensorImpl* before) noexcept {
-  if (in_function_ && !regions_.empty() && !has_left_trace()) [[unlikely]] try {
+  if (in_function_ && !regions_.empty() && !has_left_trace()) [[unlikely]]
+    try {
       regions_.back()->assigned.insert(&to);
     } catch (const std::bad_alloc&) {
       lost_track_ = true;
     }
-  note(in_function_, [&](VariableLog& log, bool inside) { if (inside) log.assigned(to, before); });
+  note(in_function_, [&](VariableLog& log, bool inside) {
+    if (inside) log.assigned(to, before);
+  });
 }
 // Also after the function: its arguments go then, and a handle that is no more must not be touched.
 void Tracer::handle_destroyed(const Tensor& at) noexcept {
@@ -101,9 +107,13 @@ void Tracer::check_unchanged(bool same) const {
 }
 
 Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles, InputPlan plan)
-    : Interpreter(graph::Key::Trace), frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_), errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
-  auto take = [&](std::size_t n) { return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n)); };
-  for (const TensorImpl* t : frame.tensors) extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
+    : Interpreter(graph::Key::Trace), frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_),
+      errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+  auto take = [&](std::size_t n) {
+    return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n));
+  };
+  for (const TensorImpl* t : frame.tensors)
+    extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
   for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
   env_->function = name;
   out_.graph.form = graph::Form::Traced;
@@ -153,9 +163,11 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
     std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(d);
     std::string source = name + " .size(" + std::to_string(d) + ")";
     std::int64_t size = concrete->sizes[d];
-    const DimMark* mark = concrete->notes && (concrete->notes->marks.set >> d & 1) ? &concrete->notes->marks.dims[d] : nullptr;
+    const DimMark* mark =
+        concrete->notes && (concrete->notes->marks.set >> d & 1) ? &concrete->notes->marks.dims[d] : nullptr;
     if (mark && !mark->is_static) {
-      meta.layout.sizes.push_back(env.new_symbol({at, source, at_most, group}, size, std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
+      meta.layout.sizes.push_back(env.new_symbol({at, source, at_most, group}, size,
+                                                 std::max<std::int64_t>(mark->min, 0), mark->max, mark->multiple_of));
     } else {
       Int s = env.new_symbol({at, source, at_most, group}, size, 0);
       if (mark || static_sizes) s = Int(env.pin(s.expr(), {}, mark ? "mark_static" : "static_sizes"));
@@ -166,7 +178,8 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   if (extra.strides) {
     for (int d = 0; d < rank; ++d) {
       std::uint32_t at = extra_at + extra.offset + static_cast<std::uint32_t>(d);
-      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
+      meta.layout.strides.push_back(
+          env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")"}, concrete->strides[d]));
     }
   } else if (!runtime::has_strides(word)) {
     meta.layout.strides = runtime::strides_in(runtime::order_of(word), meta.layout.sizes, contiguous_strides);
@@ -178,7 +191,8 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
         continue;
       }
       std::uint32_t at = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(rank + d);
-      meta.layout.strides.push_back(env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")", at_most}, concrete->strides[d], 0));
+      meta.layout.strides.push_back(
+          env.new_symbol({at, name + " .stride(" + std::to_string(d) + ")", at_most}, concrete->strides[d], 0));
     }
   }
   ValueId v = out_.graph.add_input(meta, name, kind, captured);
@@ -191,7 +205,8 @@ Tensor Tracer::add_input(const TensorImpl* concrete, std::uint64_t word, std::si
   inputs_.push_back({t, concrete, meta.layout, ref.storage, v});
   out_.extra_values.push_back(extra);
   out_.input_words.push_back(word);
-  out_.input_values.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
+  out_.input_values.push_back(
+      {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(runtime::value_count(word))});
   return t;
 }
 
@@ -213,7 +228,8 @@ Tensor Tracer::argument(const TensorImpl* concrete, std::uint64_t word, std::siz
   return as_first(i) ? inputs_[i].tensor : made;
 }
 
-Int Tracer::number_input(graph::NumberInput::Kind kind, std::uint32_t value, const std::string& name, const std::string& symbol) {
+Int Tracer::number_input(graph::NumberInput::Kind kind, std::uint32_t value, const std::string& name,
+                         const std::string& symbol) {
   const Int i = out_.graph.env->new_symbol({value, symbol}, frame_.values[value]);
   out_.graph.numbers.push_back({kind, i.expr()->symbol(), name});
   return i;
@@ -224,7 +240,8 @@ Int Tracer::integer_argument(std::size_t value, const std::string& name) {
 }
 
 Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::string& name) {
-  Int word = number_input(given.is_float() ? graph::NumberInput::Kind::Float : graph::NumberInput::Kind::Integer, static_cast<std::uint32_t>(value), name, given.is_float() ? name + " .bits" : name);
+  Int word = number_input(given.is_float() ? graph::NumberInput::Kind::Float : graph::NumberInput::Kind::Integer,
+                          static_cast<std::uint32_t>(value), name, given.is_float() ? name + " .bits" : name);
   if (given.is_float()) out_.floats.emplace_back(static_cast<std::uint32_t>(value), word);
   return given.with_word(word);
 }
@@ -234,15 +251,16 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
        "the function makes or captures a shape-only tensor: such calls are not compiled");
 }
 
-// A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which tensor it is
-// and its metadata are read again at every call, from the variable that the function read it from.
+// A real tensor met inside the trace (captured by a lambda, a global): an implicit input, never a constant. Which
+// tensor it is and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
   if ((t.impl()->keys & kWrappedKey) && !t.impl()->trace) bail(Bail::wrapped, "compile", loc);
   bind_wholes();
   if (TracedTensor* traced = t.impl()->trace) {
     auto& ref = static_cast<TracedRef&>(*traced);
-    if (ref.storage->tracer != this) fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
+    if (ref.storage->tracer != this)
+      fail(ErrorCode::InvalidArgument, "trace", loc, "a tensor of a finished trace is used: it never had data");
     ref.looked_at = true;
     if (ref.storage->outermost().perhaps_written) settle(*ref.storage);
     return ref;
@@ -312,7 +330,8 @@ const TracedTensor& Tracer::traced_of_captured(const Tensor& t) {
 }
 
 void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
-  if (has_left_trace()) [[unlikely]] refuse_left_trace(std::string(c.op.name()).c_str(), c.loc);
+  if (has_left_trace()) [[unlikely]]
+    refuse_left_trace(std::string(c.op.name()).c_str(), c.loc);
   check_own(c);
   const bool stays = c.op.cls == graph::OpClass::Transfer;
   const bool writes = !c.op.writes.empty();
@@ -321,7 +340,8 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
     epochs::Working working;
     Work work(*this);
     if (out_.graph.nodes.size() >= kMostOperators)
-      bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators, " operators, and more are not compiled as one: compile what its loop repeats");
+      bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators,
+           " operators, and more are not compiled as one: compile what its loop repeats");
     if (stays) check_stays(c);
     else record(c, writes ? made : results);
     graph::call_numbers.latest = calls_++;
@@ -342,7 +362,8 @@ void Tracer::check_stays(const graph::OpCall& c) {
     return graph::infer(rule);
   }
   if (device < 0) bail(Bail::reads_value, "copy_ from another device", c.loc);
-  const Device wanted = graph::device_from_name(std::get<std::string_view>(c.args[static_cast<std::size_t>(device)]), c.loc);
+  const Device wanted =
+      graph::device_from_name(std::get<std::string_view>(c.args[static_cast<std::size_t>(device)]), c.loc);
   if (found(self, c.loc).user_meta.device != wanted) bail(Bail::reads_value, "to(device)", c.loc);
 }
 
@@ -372,7 +393,9 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a
 // replay, and the generator moves on by what the trace took in all.
 std::pair<Int, Int> Tracer::next_random(Int count) {
-  if (depth_) bail(Bail::branch_changes, "cond", {}, "a branch draws random numbers, which only the one that is taken takes from the generator");
+  if (depth_)
+    bail(Bail::branch_changes, "cond", {},
+         "a branch draws random numbers, which only the one that is taken takes from the generator");
   if (!random_) {
     guards::ShapeEnv& env = *out_.graph.env;
     random_.emplace(env.new_symbol({kSeedValue, "rng seed"}, 0), env.new_symbol({kOffsetValue, "rng offset"}, 0));
@@ -385,7 +408,9 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
 }
 
 void Tracer::result(const Tensor& t) {
-  if (t.impl() && (t.impl()->keys & kWrappedKey)) bail(Bail::wrapped, "compile", {}, "a result has an interpreter of its own (wrap), which a replay does not give it");
+  if (t.impl() && (t.impl()->keys & kWrappedKey))
+    bail(Bail::wrapped, "compile", {},
+         "a result has an interpreter of its own (wrap), which a replay does not give it");
   if (t.defined()) ref_of(t, {});  // a captured tensor that is returned as it is becomes an input
   out_.variables->forget(t);
   results_.push_back(t);
@@ -396,13 +421,16 @@ void Tracer::result(Int i) {
 }
 
 bool Tracer::may_fail() const {
-  return std::any_of(out_.graph.nodes.begin(), out_.graph.nodes.end(), [](const graph::Node& n) { return graph::effects_of(n).may_end_call(); });
+  return std::any_of(out_.graph.nodes.begin(), out_.graph.nodes.end(),
+                     [](const graph::Node& n) { return graph::effects_of(n).may_end_call(); });
 }
 
 // An Int may have been left in a variable by another trace, which may be gone.
 void Tracer::check_own(Int i, SourceLoc loc) const {
   if (const guards::Expr* e = i.living(); e && &e->env() != out_.graph.env.get())
-    fail(ErrorCode::InvalidArgument, "Int", loc, "a compiled function has left it in a variable of its surroundings, and its trace is over: return it, or take its value() inside the function");
+    fail(ErrorCode::InvalidArgument, "Int", loc,
+         "a compiled function has left it in a variable of its surroundings, and its trace is over: return it, or take "
+         "its value() inside the function");
 }
 void Tracer::check_own(const graph::OpCall& c) const {
   for (const graph::CallArg& a : c.args) {

@@ -34,46 +34,49 @@ namespace reprise::detail {
 
 class Tracer;
 class WrittenMemory;
-struct Gradients;      // joint.h
+struct Gradients;  // joint.h
 
 /// The first two values of every call: where the random numbers stand. Filled in only for programs that draw some.
 inline constexpr std::uint32_t kSeedValue = 0, kOffsetValue = 1;
 
 /// What views of one storage share while traced: its identity.
 struct TracedStorage {
-  Tracer* tracer = nullptr;          ///< null once the trace is over
-  graph::ValueId whole;              ///< the value that it was made with, which shows all of it
-  std::int32_t input = -1;           ///< the graph input whose storage this is, or -1
-  std::size_t depth = 0;             ///< of the graph that it is traced in: 0, of a branch of cond one more than of the graph around it
+  Tracer* tracer = nullptr;  ///< null once the trace is over
+  graph::ValueId whole;      ///< the value that it was made with, which shows all of it
+  std::int32_t input = -1;   ///< the graph input whose storage this is, or -1
+  /// of the graph that it is traced in: 0, of a branch of cond one more than of the graph around it
+  std::size_t depth = 0;
   std::shared_ptr<TracedStorage> outer;  ///< of a branch's input: what it stands for in the graph around it
   std::shared_ptr<TracedStorage> grown;  ///< what it is now (Note [Storages that grow])
-  bool has_grown = false;            ///< it is such a one, which counts as a write
-  bool perhaps_written = false;      ///< what it may be one with has been written (Note [Copies that nobody sees])
-  std::int32_t grown_of = -1;        ///< of such a one: the graph input whose storage it was, or -1
+  bool has_grown = false;                ///< it is such a one, which counts as a write
+  bool perhaps_written = false;          ///< what it may be one with has been written (Note [Copies that nobody sees])
+  std::int32_t grown_of = -1;            ///< of such a one: the graph input whose storage it was, or -1
 
-  std::uint64_t writes = 0;          ///< calls that wrote to it
+  std::uint64_t writes = 0;  ///< calls that wrote to it
 
   const TracedStorage& outermost() const { return outer ? outer->outermost() : *this; }
 };
 
 /// A tensor inside a trace.
 struct TracedRef final : TracedTensor {
-  TensorMeta user_meta;              ///< as the user's program sees it: layout relative to the storage's first element
+  TensorMeta user_meta;  ///< as the user's program sees it: layout relative to the storage's first element
   std::shared_ptr<TracedStorage> storage;
-  graph::ValueId value;              ///< in the traced graph; unset for an argument on a storage that is an input, until it is used
-  bool by_place = false;             ///< as_strided made it, or what it is a view of: elements may share a place
+  /// in the traced graph; unset for an argument on a storage that is an input, until it is used
+  graph::ValueId value;
+  bool by_place = false;                  ///< as_strided made it, or what it is a view of: elements may share a place
   const graph::OpDef* one_way = nullptr;  ///< a view it was made by that was not told how a write is put back
-  std::int32_t input = -1;           ///< this very tensor is graph input number ... (metadata mutations matter)
-  TensorImpl* impl = nullptr;        ///< whose it is
-  std::int32_t origin = -1;          ///< the input at which its chain of views begins; -1: at the storage
-  std::unique_ptr<TensorMeta> exact; ///< user_meta, but the strides are right in dimensions of size 0 and 1, too; null: nobody has asked
+  std::int32_t input = -1;                ///< this very tensor is graph input number ... (metadata mutations matter)
+  TensorImpl* impl = nullptr;             ///< whose it is
+  std::int32_t origin = -1;               ///< the input at which its chain of views begins; -1: at the storage
+  /// user_meta, but the strides are right in dimensions of size 0 and 1, too; null: nobody has asked
+  std::unique_ptr<TensorMeta> exact;
 
   graph::OutputSpec::Role role = graph::OutputSpec::Role::Result;  ///< what it is to the caller, if it is returned
   std::int32_t gradient_of = -1;                                   ///< a Gradient: of which input; -1: of none
 
-  void take(const TracedRef& other); ///< becomes that view of that storage
+  void take(const TracedRef& other);  ///< becomes that view of that storage
 
-  mutable bool looked_at = false;    ///< somebody has asked what it is, or used it
+  mutable bool looked_at = false;  ///< somebody has asked what it is, or used it
 
   const TensorMeta& meta() const override { return looked_at = true, user_meta; }
   const TensorMeta& meta_with_strides(SourceLoc) const override;
@@ -89,29 +92,32 @@ struct TracedRef final : TracedTensor {
   void forget_trace() { live_ = nullptr; }
 
  private:
-  std::list<TracedRef*>* live_;      // the trace's list of them in the order they were made, while it lasts
+  std::list<TracedRef*>* live_;  // the trace's list of them in the order they were made, while it lasts
   std::list<TracedRef*>::iterator place_;
 };
 
-/// How the inputs of a trace are seen where the tensors themselves are not enough. A trace that cannot do without says what it
-/// wants (Tracer::wanted), and the function is traced again. Each list only grows.
+/// How the inputs of a trace are seen where the tensors themselves are not enough. A trace that cannot do without says
+/// what it wants (Tracer::wanted), and the function is traced again. Each list only grows.
 struct InputPlan {
   struct Whole {
     Storage* storage;
     DType dtype;
   };
-  std::vector<Whole> whole;                ///< storages that are an input each, flat; all tensors on them are views of it
-  std::vector<const TensorImpl*> strided;  ///< row-major or dense but for strides of dimensions of size 0 and 1: these count, too
-  bool by_identity = false;                ///< one tensor passed twice is one input
-  std::vector<std::int32_t> decided;       ///< reshapes of which it is asked whether they copy, by their number in the trace
-  int times_decided = 0;                   ///< how often there was another one
+  /// storages that are an input each, flat; all tensors on them are views of it
+  std::vector<Whole> whole;
+  /// row-major or dense but for strides of dimensions of size 0 and 1: these count, too
+  std::vector<const TensorImpl*> strided;
+  bool by_identity = false;  ///< one tensor passed twice is one input
+  /// reshapes of which it is asked whether they copy, by their number in the trace
+  std::vector<std::int32_t> decided;
+  int times_decided = 0;  ///< how often there was another one
   /// Tensors of which one is written, and whose memory is one: why their storages are among `whole`. Calls in which it
   /// is not need no storage.
   std::vector<std::pair<const TensorImpl*, const TensorImpl*>> overlapping;
-  bool bases_in_branches = false;          ///< branches of cond see storages, of which tensors from outside are views
-  bool may_grow = true;                    ///< false: give up instead
+  bool bases_in_branches = false;  ///< branches of cond see storages, of which tensors from outside are views
+  bool may_grow = true;            ///< false: give up instead
 
-  int whole_of(const TensorImpl&) const;   ///< index in `whole`, or -1
+  int whole_of(const TensorImpl&) const;  ///< index in `whole`, or -1
   bool is_strided(const TensorImpl&) const;
   bool sees_tensors() const { return whole.empty() && strided.empty() && !by_identity; }  ///< each as itself
   std::size_t size() const { return whole.size() + strided.size() + by_identity + decided.size() + bases_in_branches; }
@@ -125,18 +131,22 @@ struct ExtraValues {
 void add_extra_values(CallFrame&, const TensorImpl&, ExtraValues);
 
 /// Does its storage begin and end with the tensor's elements (if they are row-major)?
-inline bool covers_its_storage(const TensorImpl& t) { return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype); }
+inline bool covers_its_storage(const TensorImpl& t) {
+  return t.offset == 0 && t.storage->bytes == t.numel() * item_size(t.dtype);
+}
 
-/// A trace that has this many operators is given up: what goes on so long is a loop over data, and would be compiled for minutes.
+/// A trace that has this many operators is given up: what goes on so long is a loop over data, and would be compiled
+/// for minutes.
 constexpr std::size_t kMostOperators = std::size_t{1} << 17;
 
 /// Among the tensors that a call gives: an input's own handle. The same function takes it back.
 constexpr std::int32_t input_itself(std::size_t i) { return -2 - static_cast<std::int32_t>(i); }
 
-/// What a trace saw of its call's tensors, beside their structure and sizes, before it was given up: a call of which it is
-/// not true may well be compiled. Tensors are numbered as in the call's frame.
+/// What a trace saw of its call's tensors, beside their structure and sizes, before it was given up: a call of which it
+/// is not true may well be compiled. Tensors are numbered as in the call's frame.
 struct TensorFact {
-  enum class Kind { Overlap, Same, PartOfStorage };  ///< a and b share bytes (a == b: a with itself); a is b; a alone is not all of its storage
+  /// a and b share bytes (a == b: a with itself); a is b; a alone is not all of its storage
+  enum class Kind { Overlap, Same, PartOfStorage };
   Kind kind;
   std::uint32_t a = 0, b = 0;
 };
@@ -147,12 +157,9 @@ struct Relation {
   std::uint32_t a, b;
   bool holds(const TensorImpl& x, const TensorImpl& y) const {
     switch (kind) {
-      case Kind::NotSame:
-        return &x != &y;
-      case Kind::Overlap:
-        return a == b ? overlaps_itself(x) : overlaps(x, y);
-      default:
-        return (x.storage == y.storage) == (kind == Kind::SameStorage);
+      case Kind::NotSame: return &x != &y;
+      case Kind::Overlap: return a == b ? overlaps_itself(x) : overlaps(x, y);
+      default: return (x.storage == y.storage) == (kind == Kind::SameStorage);
     }
   }
 };
@@ -160,86 +167,98 @@ struct Relation {
 /// A number that a part of the call computes (Note [Sizes that depend on data]).
 struct DataNumber {
   Int symbol;
-  std::uint32_t word;      ///< which of the call's values it is, once it is there
-  bool is_float;           ///< the symbol is a double's bits
+  std::uint32_t word;  ///< which of the call's values it is, once it is there
+  bool is_float;       ///< the symbol is a double's bits
   SourceLoc loc;
 };
 
 /// What a trace makes.
 struct Traced {
-  graph::Graph graph;                            ///< functional
-  std::size_t operators = 0;                     ///< nodes of the traced graph
-  std::string traced_text;                       ///< that graph, if somebody reads logs
-  std::vector<Captured> captured;                ///< implicit inputs, after the arguments
-  std::vector<std::uint32_t> whole_storage;      ///< inputs that must start and end with their storage (as_strided)
-  std::vector<std::uint32_t> exact_strides;      ///< row-major and dense inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
-  std::vector<std::uint32_t> shown_strides;      ///< strided inputs whose strides the function or its caller sees, also those that their class says
+  graph::Graph graph;                        ///< functional
+  std::size_t operators = 0;                 ///< nodes of the traced graph
+  std::string traced_text;                   ///< that graph, if somebody reads logs
+  std::vector<Captured> captured;            ///< implicit inputs, after the arguments
+  std::vector<std::uint32_t> whole_storage;  ///< inputs that must start and end with their storage (as_strided)
+  /// row-major and dense inputs whose strides must follow from the sizes in dimensions of size 0 and 1, too
+  std::vector<std::uint32_t> exact_strides;
+  /// strided inputs whose strides the function or its caller sees, also those that their class says
+  std::vector<std::uint32_t> shown_strides;
   /// A storage that is an input: flat, all of it. `members` are the inputs that are views of it.
   struct Whole {
     std::uint32_t input;
     std::vector<std::uint32_t> members;
   };
-  std::vector<Whole> wholes;                     ///< their inputs stand between the arguments and the captured
-  std::vector<std::uint64_t> input_words;        ///< by input: its structure word
-  std::vector<ExtraValues> extra_values;         ///< by input
-  std::vector<std::uint32_t> written_anew;       ///< inputs that have a storage of their own after the call, to which the function wrote
-  std::vector<Relation> relations;               ///< of inputs, that the program asked for
-  std::vector<std::uint32_t> same_as;            ///< by input, where one tensor may not be two inputs: the first that is it; else empty
-  std::vector<std::uint32_t> frozen;             ///< inputs on frozen storages that it does not write, ascending
-  std::vector<std::uint32_t> frozen_written;     ///< those that it does
-  bool freezes_captured = false;                 ///< what is captured and not written is declared frozen (Freeze::Captured)
-  std::vector<std::uint32_t> unused;             ///< arguments of which the function looked at nothing, ascending: any tensor may stand there
+  std::vector<Whole> wholes;               ///< their inputs stand between the arguments and the captured
+  std::vector<std::uint64_t> input_words;  ///< by input: its structure word
+  std::vector<ExtraValues> extra_values;   ///< by input
+  /// inputs that have a storage of their own after the call, to which the function wrote
+  std::vector<std::uint32_t> written_anew;
+  std::vector<Relation> relations;  ///< of inputs, that the program asked for
+  /// by input, where one tensor may not be two inputs: the first that is it; else empty
+  std::vector<std::uint32_t> same_as;
+  std::vector<std::uint32_t> frozen;          ///< inputs on frozen storages that it does not write, ascending
+  std::vector<std::uint32_t> frozen_written;  ///< those that it does
+  /// what is captured and not written is declared frozen (Freeze::Captured)
+  bool freezes_captured = false;
+  /// arguments of which the function looked at nothing, ascending: any tensor may stand there
+  std::vector<std::uint32_t> unused;
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
-  struct ValueRange { std::uint32_t first, count; };
+  struct ValueRange {
+    std::uint32_t first, count;
+  };
   std::vector<ValueRange> input_values;
-  /// Result leaves in order: tensors are graph outputs (-1: undefined; the same twice: one tensor) or inputs (input_itself), numbers
-  /// are expressions.
+  /// Result leaves in order: tensors are graph outputs (-1: undefined; the same twice: one tensor) or inputs
+  /// (input_itself), numbers are expressions.
   std::vector<std::int32_t> tensor_results;
   std::vector<Int> int_results;
   /// Float arguments: which of the call's values has its bits, and the symbol that stands for it.
   std::vector<std::pair<std::uint32_t, Int>> floats;
   bool uses_random = false;
-  Int random_count = 0;                          ///< numbers taken from the generator
+  Int random_count = 0;  ///< numbers taken from the generator
   std::shared_ptr<void> result_template;
-  /// The function did what a replay would not do: why, as a message continues. What was made serves this one call, because
-  /// running the function again would do it twice.
+  /// The function did what a replay would not do: why, as a message continues. What was made serves this one call,
+  /// because running the function again would do it twice.
   std::optional<Bail> unrepeatable;
   /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
   /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
-  std::unique_ptr<VariableLog> variables;        ///< commit() once the function's effects are to stay
+  std::unique_ptr<VariableLog> variables;  ///< commit() once the function's effects are to stay
   std::vector<Asked> asked;
-  std::vector<std::shared_ptr<Variable>> met;    ///< of an unrepeatable one: VariableLog::unknown, to be watched from now on
+  /// of an unrepeatable one: VariableLog::unknown, to be watched from now on
+  std::vector<std::shared_ptr<Variable>> met;
   /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
   std::vector<std::shared_ptr<Variable>> assigned;
-  std::vector<DataNumber> data;                  ///< by the number that its read_back has
+  std::vector<DataNumber> data;  ///< by the number that its read_back has
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
   std::vector<runtime::MadeSizes> sizes;  ///< of what it makes
   /// By call (graph::NodeInfo::sequence): expressions of numbers of data in its arguments and sizes, as they were
   /// traced. What is assumed later may put a number of the call in their place.
   std::unordered_map<std::int32_t, Ints> named;
-  graph::Settings settings;                      ///< of the thread, that it depends on
-  std::vector<graph::TapeBase> bases;            ///< by output: of aliases, what they are views of on the tape
-  std::vector<graph::ViewMade> made;             ///< by tensor_results; empty: the tape was not followed
-  std::vector<std::uint8_t> captured_wants;      ///< by captured tensor: does it want a gradient? (Note [Differentiable calls])
-  std::shared_ptr<const Gradients> gradients;    ///< null: no result does
-  std::vector<FunctionSeen> functions;           ///< the function itself and compiled ones that it calls, each once
+  graph::Settings settings;            ///< of the thread, that it depends on
+  std::vector<graph::TapeBase> bases;  ///< by output: of aliases, what they are views of on the tape
+  std::vector<graph::ViewMade> made;   ///< by tensor_results; empty: the tape was not followed
+  /// by captured tensor: does it want a gradient? (Note [Differentiable calls])
+  std::vector<std::uint8_t> captured_wants;
+  std::shared_ptr<const Gradients> gradients;  ///< null: no result does
+  std::vector<FunctionSeen> functions;         ///< the function itself and compiled ones that it calls, each once
 };
 
 /// What a branch of cond is (Note [Branches] in runtime/trace/tracer_regions.cc).
 struct TracedBranch {
-  graph::Graph graph;                  ///< functional; its outputs are what it gives
-  std::vector<Tensor> operands;        ///< by input: the traced tensor outside
-  std::vector<graph::ValueId> written; ///< by input: its new value, unset where it has none
-  std::vector<bool> defined;           ///< by result: is it a tensor? The outputs are those that are
+  graph::Graph graph;                   ///< functional; its outputs are what it gives
+  std::vector<Tensor> operands;         ///< by input: the traced tensor outside
+  std::vector<graph::ValueId> written;  ///< by input: its new value, unset where it has none
+  std::vector<bool> defined;            ///< by result: is it a tensor? The outputs are those that are
 };
 
-/// Runs a function once with tensors that have metadata and no data, and writes down what it does (graph::Form::Traced): an
-/// interpreter of operator calls. What that means to the caller, passes/functionalize finds out in the end. One thread; dies with the trace.
+/// Runs a function once with tensors that have metadata and no data, and writes down what it does
+/// (graph::Form::Traced): an interpreter of operator calls. What that means to the caller, passes/functionalize finds
+/// out in the end. One thread; dies with the trace.
 class Tracer final : public graph::Interpreter, public TraceHook, public TraceQuestions {
  public:
-  /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function objects.
+  /// `frame`: the call being traced; symbols are its values. `handles`, if not null, is given the handles in function
+  /// objects.
   Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles = nullptr, InputPlan plan = {});
   ~Tracer() override;
 
@@ -254,11 +273,12 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void result(const Tensor&);
   void result(Int);
 
-  /// An argument's leaf after the function has run: it must be what the function was given, or the caller would not see what
-  /// was assigned to it. Throws NotTraceable.
+  /// An argument's leaf after the function has run: it must be what the function was given, or the caller would not see
+  /// what was assigned to it. Throws NotTraceable.
   void check_unchanged(bool same) const;
 
-  /// The user's function runs from the one to the other: only what it does with handles counts, not what is done around it.
+  /// The user's function runs from the one to the other: only what it does with handles counts, not what is done around
+  /// it.
   bool function_runs(bool now) {
     if (now) bind_wholes();
     return std::exchange(in_function_, now);
@@ -268,7 +288,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void function_seen(const std::weak_ptr<const void>& owner, ObjectBytes, const std::vector<char>& bytes);
   /// Which of its bytes are handles is known once it has run.
   void function_ended(ObjectBytes) noexcept;
-  /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that it changes.
+  /// Its bytes were these before it ran: if they are others now, but for handles that it assigns, it holds a value that
+  /// it changes.
   void check_bytes(ObjectBytes, const std::vector<char>& before);
 
   /// When the function has run: what it assigned to variables is read from others, also where that changes nothing in
@@ -281,15 +302,15 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   const Tensor& input(std::size_t i) const { return inputs_[i].tensor; }
   const TensorImpl* concrete(std::size_t i) const { return inputs_[i].concrete; }
   bool of_function() const { return handles_ != nullptr; }  ///< of a user's, rather than of one operator
-  int captured_input(const Tensor& real) const;            ///< -1: none was captured as that
-  Tensor captured(std::size_t input) const;                ///< the real tensor; undefined for an argument
-  std::vector<std::uint8_t> captured_that_want() const;    ///< by captured tensor
-  autograd::TraceTape* tape = nullptr;                     ///< the trace's
-  Tensor second_handle(const Tensor&);                     ///< of a traced tensor: the same value on the same storage
-  void drop_places() noexcept;                             ///< the tape forgets the trace's tensors
+  int captured_input(const Tensor& real) const;             ///< -1: none was captured as that
+  Tensor captured(std::size_t input) const;                 ///< the real tensor; undefined for an argument
+  std::vector<std::uint8_t> captured_that_want() const;     ///< by captured tensor
+  autograd::TraceTape* tape = nullptr;                      ///< the trace's
+  Tensor second_handle(const Tensor&);                      ///< of a traced tensor: the same value on the same storage
+  void drop_places() noexcept;                              ///< the tape forgets the trace's tensors
 
   // ---- branches of cond (tracer_regions.cc)
-  std::size_t begin_branch();          ///< gives how many there are around it
+  std::size_t begin_branch();  ///< gives how many there are around it
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
   /// After a throw since the begin_branch() that gave `around`.
   void abandon_branch(std::size_t around) noexcept;
@@ -306,10 +327,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
-  std::vector<std::uint64_t> words;                  ///< by defined tensor: as what it is seen; empty: as itself
-  bool static_sizes = false;                         ///< each size is a constant
-  Freeze freeze = Freeze::Nothing;                   ///< CompileOptions::freeze
-  const passes::Registered* registered = nullptr;   ///< passes that the traced graph goes through; null: none
+  std::vector<std::uint64_t> words;                ///< by defined tensor: as what it is seen; empty: as itself
+  bool static_sizes = false;                       ///< each size is a constant
+  Freeze freeze = Freeze::Nothing;                 ///< CompileOptions::freeze
+  const passes::Registered* registered = nullptr;  ///< passes that the traced graph goes through; null: none
 
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
@@ -343,23 +364,27 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void handle_destroyed(const Tensor& at) noexcept override;
 
  private:
-  /// While it lives the tracer works, and what is done to handles is not the function's doing; what it asks for still is.
+  /// While it lives the tracer works, and what is done to handles is not the function's doing; what it asks for still
+  /// is.
   struct Work {
     Tracer& t;
     const bool in_function, asked;
     guards::LibraryScope operators;
-    explicit Work(Tracer& tracer) : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
+    explicit Work(Tracer& tracer)
+        : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
     ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
   };
   /// A branch of cond that is being traced, and what it is traced in.
   struct RegionTrace {
-    graph::Graph below;                ///< the graph around it: out_.graph is the innermost
-    struct Lifted { Tensor outer, inner; };
-    std::vector<Lifted> lifted;        ///< traced tensors from outside, and the inputs that stand for them
-    std::vector<Lifted> views;  ///< those that are views of these in the branch, too (InputPlan::bases_in_branches)
-    std::unordered_map<const TracedRef*, TracedRef*> of;         ///< outer -> inner, of both
-    std::unordered_map<const TracedStorage*, TracedRef*> bases;  ///< outer -> the input that shows all of it
-    std::size_t first_storage = 0;     ///< in storages_
+    graph::Graph below;  ///< the graph around it: out_.graph is the innermost
+    struct Lifted {
+      Tensor outer, inner;
+    };
+    std::vector<Lifted> lifted;  ///< traced tensors from outside, and the inputs that stand for them
+    std::vector<Lifted> views;   ///< those that are views of these in the branch, too (InputPlan::bases_in_branches)
+    std::unordered_map<const TracedRef*, TracedRef*> of;          ///< outer -> inner, of both
+    std::unordered_map<const TracedStorage*, TracedRef*> bases;   ///< outer -> the input that shows all of it
+    std::size_t first_storage = 0;                                ///< in storages_
     std::vector<std::pair<const TracedRef*, std::int32_t>> held;  ///< at the beginning
     std::unordered_set<const Tensor*> assigned;  ///< handles that the branch assigned, and which are still there
     bool tape_recorded = false;                  ///< TraceTape::recorded at the beginning
@@ -373,10 +398,13 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     AtDepth(const AtDepth&) = delete;
   };
 
-  template <class F> void note(bool now, F&& what) noexcept;  ///< in the log, whose own handles are none of the function's
-  void add_outliving();                                      ///< what outlives the function becomes results
-  TracedRef& found(const Tensor&, SourceLoc);                ///< a real tensor becomes a captured input
-  TracedRef& ref_of(const Tensor&, SourceLoc);               ///< the same; in a branch, what comes from outside is an input of it
+  /// in the log, whose own handles are none of the function's
+  template <class F>
+  void note(bool now, F&& what) noexcept;
+  void add_outliving();                        ///< what outlives the function becomes results
+  TracedRef& found(const Tensor&, SourceLoc);  ///< a real tensor becomes a captured input
+  /// the same; in a branch, what comes from outside is an input of it
+  TracedRef& ref_of(const Tensor&, SourceLoc);
   TracedRef& lifted(TracedRef& from_outside);
   TracedRef& lift(RegionTrace&, std::size_t below, Tensor outer);  ///< makes it an input of the branch
   /// Makes its base one, and it a view of that.
@@ -390,12 +418,14 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Traced tensors, and how often the function holds each.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held_by_function() const;
   void record(const graph::OpCall&, std::vector<Tensor>& results);
-  void check_stays(const graph::OpCall& transfer);           ///< its elements are where it wants them, or the trace is given up
+  /// its elements are where it wants them, or the trace is given up
+  void check_stays(const graph::OpCall& transfer);
   Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
   void record_writes(const graph::OpCall&, std::vector<Tensor>& made);  ///< tracer_writes.cc
   void check_disjoint(const TracedRef&, const TracedRef&, const graph::OpCall&);
   graph::NodeInfo info(SourceLoc loc) {
-    if (!out_.data.empty()) [[unlikely]] note_assumed();
+    if (!out_.data.empty()) [[unlikely]]
+      note_assumed();
     graph::NodeInfo made(loc, calls_);
     made.forward_of = graph::call_numbers.forward_of;
     if (handles_) made.scope = NameScopes::current();  // an eager operator's code serves calls in any scope
@@ -404,10 +434,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   graph::ValueId value_of(TracedRef&);
   void check_writable(TracedRef&, const std::string& op, SourceLoc);
   void prepare_scatter(const graph::OpCall& as_strided_scatter, std::vector<graph::NodeArg>& args);
-  Int storage_elements(TracedStorage&, SourceLoc);           ///< of one whose elements' places are known, or the trace is given up
+  /// of one whose elements' places are known, or the trace is given up
+  Int storage_elements(TracedStorage&, SourceLoc);
   void grow(TracedRef&, Int have, Int want, SourceLoc);
   void move_onto(const std::shared_ptr<TracedStorage>& grown, TracedRef&, SourceLoc);
-  void follow_growth(std::size_t input, SourceLoc);          ///< of one that is met after its storage has grown
+  void follow_growth(std::size_t input, SourceLoc);  ///< of one that is met after its storage has grown
   void check_grown();
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   void check_own(Int, SourceLoc) const;
@@ -437,9 +468,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     std::int32_t reshape;            ///< its number in the trace
     const TracedStorage *of, *made;  ///< held by storages_
   };
-  bool is_open(const TracedStorage&) const;                  ///< was it made by one?
+  bool is_open(const TracedStorage&) const;  ///< was it made by one?
   std::vector<const TracedStorage*> perhaps_one_with(const TracedStorage&) const;
-  void settle(const TracedStorage&);                         ///< it matters of those that have to do with it: gives the trace up if there are any
+  /// it matters of those that have to do with it: gives the trace up if there are any
+  void settle(const TracedStorage&);
   void settle_if_open(const TracedStorage& s) {
     if (!open_copies_.empty() && is_open(s)) settle(s);
   }
@@ -456,15 +488,20 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void find_kinds();
   void check_marks() const;
   bool is_whole(std::int32_t input) const;  ///< a storage, rather than a tensor
-  int input_of(const TracedRef&) const;  ///< whose own handle it is, or -1
-  void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) { tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)}); }
+  int input_of(const TracedRef&) const;     ///< whose own handle it is, or -1
+  void depends_on(TensorFact::Kind kind, std::size_t a, std::size_t b) {
+    tensor_facts_.push_back({kind, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)});
+  }
 
   // ---- numbers that depend on data (tracer_data.cc)
   void place_data();
   void note_assumed();
   void note_named();
-  struct Known { std::size_t first_node, number; };
-  std::unordered_map<std::string, Known> data_of_;    ///< by what the tensor was computed of; the earliest node that this says something of
+  struct Known {
+    std::size_t first_node, number;
+  };
+  /// by what the tensor was computed of; the earliest node that this says something of
+  std::unordered_map<std::string, Known> data_of_;
   std::size_t looked_for_writes_ = 0, last_write_ = 0;  ///< nodes: behind the last that writes
   std::size_t assumptions_seen_ = 0;
 
@@ -474,36 +511,37 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   FunctionBytes::Handles* const handles_;
   const InputPlan plan_;
   InputPlan wanted_;
-  std::vector<std::uint32_t> extra_at_, whole_at_;   ///< by argument, by plan_.whole: where their values stand in the frame
-  std::vector<Tensor> whole_tensors_;                ///< real: what stands for them in this call
+  /// by argument, by plan_.whole: where their values stand in the frame
+  std::vector<std::uint32_t> extra_at_, whole_at_;
+  std::vector<Tensor> whole_tensors_;  ///< real: what stands for them in this call
   std::vector<std::shared_ptr<TracedStorage>> whole_storages_;
-  bool bound_ = false, reshapes_ = false;            // an input has had its sizes or strides changed
+  bool bound_ = false, reshapes_ = false;  // an input has had its sizes or strides changed
   const std::uint64_t errors_before_;
   const std::shared_ptr<guards::ShapeEnv> env_;  ///< the graph's
   std::vector<TensorFact> tensor_facts_;
-  std::list<TracedRef*> live_;       ///< every traced tensor that somebody holds
+  std::list<TracedRef*> live_;  ///< every traced tensor that somebody holds
   Traced out_;
   bool in_function_ = false, asked_ = false, noting_ = false, lost_track_ = false;
   std::vector<std::shared_ptr<TracedStorage>> storages_;
   struct Input {
-    Tensor tensor;                   ///< traced
+    Tensor tensor;  ///< traced
     const TensorImpl* concrete;
-    Layout layout;                   ///< at the start
+    Layout layout;                           ///< at the start
     std::shared_ptr<TracedStorage> storage;  ///< likewise
-    graph::ValueId value;            ///< likewise, as TracedRef::value
-    bool again = false;              ///< the same tensor as an earlier one
+    graph::ValueId value;                    ///< likewise, as TracedRef::value
+    bool again = false;                      ///< the same tensor as an earlier one
   };
   std::vector<Input> inputs_;
-  std::vector<Tensor> results_;      ///< traced; undefined where the user's is
+  std::vector<Tensor> results_;                                         ///< traced; undefined where the user's is
   std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
-  std::int32_t calls_ = 0;           ///< of operators so far
+  std::int32_t calls_ = 0;                                              ///< of operators so far
   std::vector<std::uint32_t> listed_;  ///< captured inputs of which a module says what they are
-  std::size_t captured_values_ = 0;  ///< values that captured tensors append after the frame's own
+  std::size_t captured_values_ = 0;    ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
   std::vector<OpenCopy> open_copies_;
   std::int32_t reshapes_met_ = 0;
   std::vector<std::unique_ptr<RegionTrace>> regions_;  ///< branches of cond, each in the one before
-  std::size_t depth_ = 0;            ///< of out_.graph: how many of them it stands in
+  std::size_t depth_ = 0;                              ///< of out_.graph: how many of them it stands in
 };
 
 }  // namespace reprise::detail

@@ -1,13 +1,13 @@
 // Reshapes that copy or do not.
 //
 // Note [Copies that nobody sees]
-// Whether reshape gives a view or a copy depends on sizes and strides, on every one that is 1, say. Its elements do not. So a trace leaves
-// it open where it cannot be known: it makes a copy, and remembers that the copy's storage may be that of what was copied. What tells the two
-// apart is few things: a write to the one and a later use of the other, what is asked of storages and strides, views that strides do not
-// always allow (view, as_strided), and whoever is given the copy as a result. Where the function does one of them, the trace gives up, and
-// the next one asks: then the answer is a guard.
-// Where the traced call makes no copy, it is asked in any case, because a copy costs something. Only a function that has met calls of both
-// kinds leaves that open, too (Note [General traces]).
+// Whether reshape gives a view or a copy depends on sizes and strides, on every one that is 1, say. Its elements do
+// not. So a trace leaves it open where it cannot be known: it makes a copy, and remembers that the copy's storage may
+// be that of what was copied. What tells the two apart is few things: a write to the one and a later use of the other,
+// what is asked of storages and strides, views that strides do not always allow (view, as_strided), and whoever is
+// given the copy as a result. Where the function does one of them, the trace gives up, and the next one asks: then the
+// answer is a guard. Where the traced call makes no copy, it is asked in any case, because a copy costs something. Only
+// a function that has met calls of both kinds leaves that open, too (Note [General traces]).
 #include <algorithm>
 
 #include "base/errors.h"
@@ -18,7 +18,8 @@
 namespace reprise::detail {
 
 bool Tracer::is_open(const TracedStorage& s) const {
-  return std::any_of(open_copies_.begin(), open_copies_.end(), [&](const OpenCopy& c) { return c.made == &s.outermost(); });
+  return std::any_of(open_copies_.begin(), open_copies_.end(),
+                     [&](const OpenCopy& c) { return c.made == &s.outermost(); });
 }
 
 // Those that it was copied from or to, through any number of copies, and itself.
@@ -57,7 +58,9 @@ void Tracer::strides_decide(const Tensor& t) {
 bool Tracer::leaves_copy_open(const Tensor& self, bool asked, bool copies) {
   constexpr int kOften = 3;  // then it is asked of all
   const std::int32_t number = reshapes_met_++;
-  if (depth_ || !plan_.may_grow || plan_.times_decided >= kOften || std::find(plan_.decided.begin(), plan_.decided.end(), number) != plan_.decided.end()) return false;
+  if (depth_ || !plan_.may_grow || plan_.times_decided >= kOften ||
+      std::find(plan_.decided.begin(), plan_.decided.end(), number) != plan_.decided.end())
+    return false;
   Work work(*this);
   return is_open(*found(self, {}).storage) || (asked && (copies || guards::generality().reshapes));
 }

@@ -17,7 +17,8 @@ using graph::ValueId;
 
 namespace {
 
-/// What a value is computed of, as a text: the same for two that are the same calls of the same values. Not far back: what is further is named by itself.
+/// What a value is computed of, as a text: the same for two that are the same calls of the same values. Not far back:
+/// what is further is named by itself.
 class Origin {
  public:
   Origin(const graph::Graph& g, ValueId v) : g_(g) { value(v); }
@@ -49,7 +50,9 @@ class Origin {
       if (v) value(v);
       else text += "-";
   }
-  void argument(Int i) { text += (i.is_symbolic() ? "e" + std::to_string(i.expr()->id()) : std::to_string(i.hint())) + " "; }
+  void argument(Int i) {
+    text += (i.is_symbolic() ? "e" + std::to_string(i.expr()->id()) : std::to_string(i.hint())) + " ";
+  }
   void argument(const Ints& list) {
     for (Int i : list) argument(i);
   }
@@ -61,7 +64,9 @@ class Origin {
   void argument(DType t) { text += std::to_string(static_cast<int>(t)); }
   void argument(const std::string& s) { text += std::to_string(s.size()) + s; }
   void argument(const graph::ViewArg& w) { text += "view of " + std::to_string(reinterpret_cast<std::uintptr_t>(&w)); }
-  void argument(const graph::Region& r) { text += "region " + std::to_string(reinterpret_cast<std::uintptr_t>(r.get())); }
+  void argument(const graph::Region& r) {
+    text += "region " + std::to_string(reinterpret_cast<std::uintptr_t>(r.get()));
+  }
 
   const graph::Graph& g_;
   int left_ = 64;
@@ -70,7 +75,10 @@ class Origin {
 struct Range {
   std::int64_t lo, hi;
 };
-template <class T> constexpr Range all_of() { return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()}; }
+template <class T>
+constexpr Range all_of() {
+  return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+}
 Range range_of(DType t) {
   switch (t) {
     case DType::UInt8: return all_of<std::uint8_t>();
@@ -96,10 +104,14 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
   }();
   const std::vector<graph::Node>& nodes = out_.graph.nodes;
   for (; looked_for_writes_ < nodes.size(); ++looked_for_writes_)
-    if (const graph::Node& n = nodes[looked_for_writes_]; n.inplace || !graph::op(n.op).writes.empty()) last_write_ = looked_for_writes_ + 1;
+    if (const graph::Node& n = nodes[looked_for_writes_]; n.inplace || !graph::op(n.op).writes.empty())
+      last_write_ = looked_for_writes_ + 1;
   const bool is_float = is_floating(dtype);
-  auto as_scalar = [&](const DataNumber& d) { return Scalar(is_float ? Scalar(0.0).with_word(d.symbol) : Scalar(d.symbol)); };
-  if (const auto known = data_of_.find(origin.text); known != data_of_.end() && last_write_ <= known->second.first_node) return as_scalar(out_.data[known->second.number]);
+  auto as_scalar = [&](const DataNumber& d) {
+    return Scalar(is_float ? Scalar(0.0).with_word(d.symbol) : Scalar(d.symbol));
+  };
+  if (const auto known = data_of_.find(origin.text); known != data_of_.end() && last_write_ <= known->second.first_node)
+    return as_scalar(out_.data[known->second.number]);
 
   auto emit = [&](OpId id, std::initializer_list<graph::CallArg> args) {
     std::vector<Tensor> made;
@@ -113,7 +125,8 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
   const std::string name = "number " + std::to_string(out_.data.size()) + " of data";
   const Range r = is_float ? all_of<std::int64_t>() : range_of(dtype);
   const Int symbol = env_->new_data_symbol(name, is_float ? std::bit_cast<std::int64_t>(1.5) : 2, r.lo, r.hi);
-  out_.graph.add(operators::read_back_op(), {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
+  out_.graph.add(operators::read_back_op(),
+                 {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
   ++calls_;  // what is assumed of the number comes later
   data_of_.insert_or_assign(std::move(origin.text), Known{origin.first_node, out_.data.size()});
   out_.data.push_back({symbol, 0, is_float, loc});

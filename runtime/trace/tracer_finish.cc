@@ -19,9 +19,9 @@ namespace reprise::detail {
 
 using graph::OutputSpec;
 
-// A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. A replay does the
-// same where it can find the variable; otherwise what that held before is lost, so the call must go on: its new value becomes a
-// result, with which the tensor is filled.
+// A traced tensor that somebody outside still holds has been assigned to a captured variable, a member or a global. A
+// replay does the same where it can find the variable; otherwise what that held before is lost, so the call must go on:
+// its new value becomes a result, with which the tensor is filled.
 void Tracer::add_outliving() {
   std::vector<Tensor> kept;
   std::unordered_map<const TensorImpl*, std::int32_t> ours;
@@ -29,17 +29,21 @@ void Tracer::add_outliving() {
   for (const Tensor& t : results_) ++ours[t.impl()];
   for (TracedRef* r : live_) {
     auto held = ours.find(r->impl);
-    if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second)) kept.push_back(Tensor::share(r->impl));
+    if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second))
+      kept.push_back(Tensor::share(r->impl));
   }
-  VariableLog::Before before{this, {}};  // the tracer is on the stack below who called the function, and above the function
+  // the tracer is on the stack below who called the function, and above the function
+  VariableLog::Before before{this, {}};
   for (const FunctionSeen& f : out_.functions) before.objects.push_back(f.object);
   if (std::optional<Bail> why = out_.variables->unrepeatable(before)) out_.unrepeatable = why;
   if (out_.unrepeatable == Bail::assigns_variable) out_.met = out_.variables->unknown(before);
   const std::vector<const Tensor*> assigned = out_.variables->assigned();
   for (const Tensor& t : kept) {
     const auto found = ours.find(t.impl());
-    const std::int64_t others = t.impl()->refs.load(std::memory_order_relaxed) - 1 - (found == ours.end() ? 0 : found->second);
-    const std::int64_t variables = std::count_if(assigned.begin(), assigned.end(), [&](const Tensor* at) { return at->impl() == t.impl(); });
+    const std::int64_t others =
+        t.impl()->refs.load(std::memory_order_relaxed) - 1 - (found == ours.end() ? 0 : found->second);
+    const std::int64_t variables =
+        std::count_if(assigned.begin(), assigned.end(), [&](const Tensor* at) { return at->impl() == t.impl(); });
     if (!out_.unrepeatable && others != variables) out_.unrepeatable = Bail::leaves_tensor;
   }
   if (!out_.unrepeatable) {
@@ -61,7 +65,8 @@ void Tracer::capture_assigned() {
   for (const Tensor* at : out_.variables->decisive()) found(*at, {});
 }
 
-// A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose elements these are.
+// A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose
+// elements these are.
 void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t of) -> const std::string& { return g.values[g.inputs[of].value.v].name; };
@@ -88,11 +93,13 @@ void Tracer::find_overlaps(std::uint32_t i, const WrittenMemory& memory) {
   });
 }
 
-// The traced graph's outputs. An input's own handle comes back as that; a tensor that is returned twice is one result under two names.
+// The traced graph's outputs. An input's own handle comes back as that; a tensor that is returned twice is one result
+// under two names.
 void Tracer::add_results() {
   graph::Graph& g = out_.graph;
   std::unordered_map<const TracedRef*, std::int32_t> leaf_of;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) leaf_of.emplace(static_cast<TracedRef*>(inputs_[i].tensor.impl()->trace), input_itself(i));
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    leaf_of.emplace(static_cast<TracedRef*>(inputs_[i].tensor.impl()->trace), input_itself(i));
   auto output = [&](OutputSpec::Kind kind, TracedRef& ref, std::size_t source) {
     OutputSpec o;
     o.kind = kind;
@@ -184,7 +191,9 @@ void Tracer::functionalize() {
 void Tracer::check_marks() const {
   const guards::ShapeEnv& env = *env_;
   std::function<bool(const guards::Expr*, std::uint32_t)> names = [&](const guards::Expr* e, std::uint32_t symbol) {
-    return e->kind() == guards::ExprKind::Symbol ? e->symbol() == symbol : std::any_of(e->args().begin(), e->args().end(), [&](const guards::Expr* a) { return names(a, symbol); });
+    return e->kind() == guards::ExprKind::Symbol ? e->symbol() == symbol
+                                                 : std::any_of(e->args().begin(), e->args().end(),
+                                                               [&](const guards::Expr* a) { return names(a, symbol); });
   };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const TensorImpl& t = *inputs_[i].concrete;
@@ -199,11 +208,16 @@ void Tracer::check_marks() const {
       for (const guards::Guard& g : env.guards()) {
         if (!names(g.condition, symbol)) continue;
         by = &g;
-        if (g.condition->kind() == guards::ExprKind::Eq && (g.condition->args()[0]->is_const() || g.condition->args()[1]->is_const())) break;
+        if (g.condition->kind() == guards::ExprKind::Eq &&
+            (g.condition->args()[0]->is_const() || g.condition->args()[1]->is_const()))
+          break;
       }
       throw MarkPinned(ErrorCode::InvalidArgument, "mark_dynamic",
-                       s.source.name + " is declared to vary (" + std::to_string(mark.min) + " to " + (mark.max == INT64_MAX ? "any size" : std::to_string(mark.max)) + "), and the function makes a constant of it, " +
-                           std::to_string(s.hint) + (by ? std::string(" (") + by->why + ")" : std::string()) + ": keep it a size, or do not declare that it varies",
+                       s.source.name + " is declared to vary (" + std::to_string(mark.min) + " to " +
+                           (mark.max == INT64_MAX ? "any size" : std::to_string(mark.max)) +
+                           "), and the function makes a constant of it, " + std::to_string(s.hint) +
+                           (by ? std::string(" (") + by->why + ")" : std::string()) +
+                           ": keep it a size, or do not declare that it varies",
                        by ? by->where : SourceLoc{});
     }
   }
@@ -288,7 +302,10 @@ Traced Tracer::finish() {
   }
   if (plan_.by_identity)
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-      out_.same_as.push_back(static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(), [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) - inputs_.begin()));
+      out_.same_as.push_back(
+          static_cast<std::uint32_t>(std::find_if(inputs_.begin(), inputs_.end(),
+                                                  [&](const Input& j) { return j.concrete == inputs_[i].concrete; }) -
+                                     inputs_.begin()));
   if (!out_.unrepeatable && !out_.variables->attach(out_.captured, out_.asked)) {
     if (!out_.assigned.empty()) bail(Bail::reads_unnamed, "compile", {});
     out_.unrepeatable = Bail::reads_unnamed;

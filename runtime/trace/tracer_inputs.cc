@@ -1,13 +1,13 @@
 // Inputs that are seen in another way than as the tensors that they are.
 //
 // Note [Whole storages]
-// A traced argument is a value with the argument's elements, whatever stands between and around them. That is not enough for a
-// program that names places in the storage (as_strided, resize_), writes to a part of what is expanded, or writes to one of two
-// arguments that share memory. Such a storage is then an input itself: flat, all of it, its length a symbol. The arguments on it
-// are views, as_strided at an offset that is a symbol, too; a write names places in the storage (passes/functionalize.h). Which
-// tensors are on one storage is part of what the specialization admits (specialization.cc). Nobody knows before the function has
-// run that it is needed: the trace that meets it gives up and says so (also where functionalization does), and the next one begins
-// with it.
+// A traced argument is a value with the argument's elements, whatever stands between and around them. That is not
+// enough for a program that names places in the storage (as_strided, resize_), writes to a part of what is expanded, or
+// writes to one of two arguments that share memory. Such a storage is then an input itself: flat, all of it, its length
+// a symbol. The arguments on it are views, as_strided at an offset that is a symbol, too; a write names places in the
+// storage (passes/functionalize.h). Which tensors are on one storage is part of what the specialization admits
+// (specialization.cc). Nobody knows before the function has run that it is needed: the trace that meets it gives up and
+// says so (also where functionalization does), and the next one begins with it.
 #include <algorithm>
 
 #include "base/checked_math.h"
@@ -25,7 +25,9 @@ int InputPlan::whole_of(const TensorImpl& t) const {
   return -1;
 }
 
-bool InputPlan::is_strided(const TensorImpl& t) const { return std::find(strided.begin(), strided.end(), &t) != strided.end(); }
+bool InputPlan::is_strided(const TensorImpl& t) const {
+  return std::find(strided.begin(), strided.end(), &t) != strided.end();
+}
 
 void add_extra_values(CallFrame& f, const TensorImpl& t, ExtraValues extra) {
   if (extra.offset) f.values.push_back(t.offset);
@@ -43,7 +45,8 @@ void Tracer::want_whole(const TensorImpl& t, Bail reason, const char* what, Sour
 
 void Tracer::want_covering(std::uint32_t i, const char* what, SourceLoc loc, const std::string& why) {
   const Input& input = inputs_[i];
-  if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete)) depends_on(TensorFact::Kind::PartOfStorage, i, 0);
+  if (known_contiguous(input.layout) && !covers_its_storage(*input.concrete))
+    depends_on(TensorFact::Kind::PartOfStorage, i, 0);
   want_whole(*input.concrete, Bail::part_of_storage, what, loc, why);
 }
 
@@ -96,7 +99,8 @@ void Tracer::bind(std::size_t i, int whole) {
 }
 
 bool Tracer::is_whole(std::int32_t i) const {
-  return std::any_of(out_.wholes.begin(), out_.wholes.end(), [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); });
+  return std::any_of(out_.wholes.begin(), out_.wholes.end(),
+                     [&](const Traced::Whole& w) { return w.input == static_cast<std::uint32_t>(i); });
 }
 
 bool Tracer::as_first(std::size_t i) {
@@ -139,17 +143,21 @@ bool Tracer::share_storage(const Tensor& a, const Tensor& b) {
   settle_if_open(of_x), settle_if_open(of_y);
   const int i = of_x.input, j = of_y.input;
   if (i < 0 || j < 0) return false;
-  const bool shared = inputs_[static_cast<std::size_t>(i)].concrete->storage == inputs_[static_cast<std::size_t>(j)].concrete->storage;
-  out_.relations.push_back({shared ? Relation::Kind::SameStorage : Relation::Kind::OtherStorage, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
+  const bool shared =
+      inputs_[static_cast<std::size_t>(i)].concrete->storage == inputs_[static_cast<std::size_t>(j)].concrete->storage;
+  out_.relations.push_back({shared ? Relation::Kind::SameStorage : Relation::Kind::OtherStorage,
+                            static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j)});
   return shared;
 }
 
-// An argument is a value that begins with its own first element: where that stands is known of storages that are inputs.
+// An argument is a value that begins with its own first element: where that stands is known of storages that are
+// inputs.
 Int Tracer::storage_offset_of(const Tensor& t) {
   Work work(*this);
   TracedRef& ref = found(t, {});
   if (const int i = ref.storage->input; i >= 0 && !is_whole(i))
-    want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, Bail::part_of_storage, "storage_offset", {}, "is asked of an argument");
+    want_whole(*inputs_[static_cast<std::size_t>(i)].concrete, Bail::part_of_storage, "storage_offset", {},
+               "is asked of an argument");
   return exact_meta(ref, {}, true).layout.offset;
 }
 
@@ -158,7 +166,8 @@ void Tracer::want_identity(std::size_t i, std::size_t j, SourceLoc loc) {
   if (plan_.may_grow) wanted_.by_identity = true;
   const graph::Graph& g = out_.graph;
   auto name = [&](std::size_t k) { return g.values[g.inputs[k].value.v].name; };
-  bail(Bail::passed_twice, "compile", loc, "sizes or strides of ", name(i), " are changed, which is ", name(j), ", too");
+  bail(Bail::passed_twice, "compile", loc, "sizes or strides of ", name(i), " are changed, which is ", name(j),
+       ", too");
 }
 
 // A captured tensor that is an argument, too, is met under its other name after the one was changed.
@@ -174,12 +183,15 @@ bool Tracer::strides_from_sizes(std::uint32_t i) const {
   return !out_.extra_values[i].strides && !runtime::has_strides(out_.input_words[i]);
 }
 
-Ints Tracer::made_strides(std::uint32_t i, const Ints& sizes) const { return runtime::strides_in(runtime::order_of(out_.input_words[i]), sizes, graph::made_strides); }
+Ints Tracer::made_strides(std::uint32_t i, const Ints& sizes) const {
+  return runtime::strides_in(runtime::order_of(out_.input_words[i]), sizes, graph::made_strides);
+}
 
-// Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with plain products of
-// sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
+// Where a chain of views begins, with all its strides. They may be `read` by the program, which then computes with
+// plain products of sizes: which of these are 0 is part of what it sees. What only the caller sees costs no guard.
 Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
-  if (ref.storage->outer) bail(Bail::asks_state, "stride", loc, "is asked of a view that a branch of cond makes of a tensor from outside");
+  if (ref.storage->outer)
+    bail(Bail::asks_state, "stride", loc, "is asked of a view that a branch of cond makes of a tensor from outside");
   auto ask_sizes = [&](const Ints& sizes, std::size_t outermost) {
     for (std::size_t d = 0; read && d < sizes.size(); ++d)
       if (d != outermost) graph::ask(detail::compare_eq(sizes[d], 0, loc), "stride: a size of 0");
@@ -200,7 +212,8 @@ Layout Tracer::start_of(const TracedRef& ref, SourceLoc loc, bool read) {
   return l;
 }
 
-// What a view's layout is eagerly: its operators' rules once more, now asking what decides the strides that lead nowhere.
+// What a view's layout is eagerly: its operators' rules once more, now asking what decides the strides that lead
+// nowhere.
 const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   if (ref.exact) return *ref.exact;
   settle_if_open(*ref.storage);
@@ -208,13 +221,16 @@ const TensorMeta& Tracer::exact_meta(TracedRef& ref, SourceLoc loc, bool read) {
   AtDepth its_own(*this, ref.storage->depth);
   auto exact = std::make_unique<TensorMeta>(ref.user_meta);
   exact->layout = start_of(ref, loc, read);
-  if (ref.value) exact->layout = passes::replay_layout(out_.graph, ref.value, ref.origin >= 0 ? inputs_[static_cast<std::size_t>(ref.origin)].value : graph::ValueId{}, exact->layout, loc);
+  if (ref.value)
+    exact->layout = passes::replay_layout(
+        out_.graph, ref.value, ref.origin >= 0 ? inputs_[static_cast<std::size_t>(ref.origin)].value : graph::ValueId{},
+        exact->layout, loc);
   ref.exact = std::move(exact);
   return *ref.exact;
 }
 
-// The strides of a row-major or dense input follow from its sizes, but not in dimensions of size 0 and 1, which do not make it another
-// structure: whoever looks at them needs one whose do, or takes them as symbols.
+// The strides of a row-major or dense input follow from its sizes, but not in dimensions of size 0 and 1, which do not
+// make it another structure: whoever looks at them needs one whose do, or takes them as symbols.
 void Tracer::need_exact_strides(std::uint32_t i, SourceLoc loc) {
   const TensorImpl& t = *inputs_[i].concrete;
   auto note = [i](std::vector<std::uint32_t>& in) {

@@ -7,7 +7,9 @@
 namespace reprise::detail {
 
 namespace {
-[[maybe_unused]] const bool g_told = (autograd::Aside::function_runs = [](bool now) noexcept { return static_cast<Tracer*>(current_trace)->aside(now); }, true);
+[[maybe_unused]] const bool g_told = (
+    autograd::Aside::function_runs = [](bool now) noexcept { return static_cast<Tracer*>(current_trace)->aside(now); },
+    true);
 }  // namespace
 
 int Tracer::captured_input(const Tensor& real) const {

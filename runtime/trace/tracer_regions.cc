@@ -174,7 +174,8 @@ std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function(
 std::size_t Tracer::begin_branch() {
   Work work(*this);
   constexpr std::size_t kDeepest = 32;
-  if (regions_.size() >= kDeepest) bail(Bail::too_many_operators, "cond", {}, "branches stand in each other more than ", kDeepest, " deep");
+  if (regions_.size() >= kDeepest)
+    bail(Bail::too_many_operators, "cond", {}, "branches stand in each other more than ", kDeepest, " deep");
   auto region = std::make_unique<RegionTrace>();
   region->first_storage = storages_.size();
   region->held = held_by_function();
@@ -221,7 +222,8 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   const std::vector<Tensor> results = std::move(given);  // whose end is none of the function's doings
   RegionTrace& region = *regions_.back();
   auto changes = [&](const char* what) { bail(Bail::branch_changes, "cond", loc, "a branch ", what); };
-  if (!region.assigned.empty()) changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
+  if (!region.assigned.empty())
+    changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
 
   auto differentiates = [&] {
     bail(Bail::branch_changes, "cond", loc,
@@ -238,27 +240,37 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
     if (wants_gradient(*t.impl())) differentiates();
     TracedRef& ref = ref_of(t, loc);
     ValueId v = value_of(ref);
-    if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second) v = out_.graph.add(OpId::clone, {v}, info(loc));
+    if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second)
+      v = out_.graph.add(OpId::clone, {v}, info(loc));
     OutputSpec o;
     o.value = v;
     out_.graph.outputs.push_back(std::move(o));
   }
   for (const graph::Node& n : out_.graph.nodes)
-    if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit) changes("calls an operator whose effects keep the order of the program");
+    if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit)
+      changes("calls an operator whose effects keep the order of the program");
 
   // The tape follows views, also of what wants no gradient: what the branch has made is none of it from here on.
   for (const Tensor& t : results)
     if (t.defined() && found(t, loc).storage->depth == depth_) autograd::drop_state(*t.impl());
 
-  // Of the tensors that were there before, the function has the handles that it had; of those that the branch made, none.
+  // Of the tensors that were there before, the function has the handles that it had; of those that the branch made,
+  // none.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held = held_by_function();
-  auto is_ours = [&](const TracedRef* r) { return std::any_of(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == r->impl; }); };
+  auto is_ours = [&](const TracedRef* r) {
+    return std::any_of(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == r->impl; });
+  };
   bool same = held.size() >= region.held.size();
   for (std::size_t i = 0; same && i < held.size(); ++i) {
-    if (is_ours(held[i].first)) held[i].second -= static_cast<std::int32_t>(std::count_if(results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == held[i].first->impl; }));
+    if (is_ours(held[i].first))
+      held[i].second -= static_cast<std::int32_t>(std::count_if(
+          results.begin(), results.end(), [&](const Tensor& t) { return t.impl() == held[i].first->impl; }));
     same = i < region.held.size() ? held[i] == region.held[i] : held[i].second == 0;
   }
-  if (!same) changes("leaves a tensor in a variable outside it, or takes one out of it: return the tensor, or write into it with copy_");
+  if (!same)
+    changes(
+        "leaves a tensor in a variable outside it, or takes one out of it: return the tensor, or write into it with "
+        "copy_");
 
   for (RegionTrace::Lifted& l : region.lifted) made.operands.push_back(std::move(l.outer));
   graph::Graph traced = leave_branch();
@@ -290,7 +302,9 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
 
 namespace {
 
-std::string shown(const TensorMeta& m) { return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes); }
+std::string shown(const TensorMeta& m) {
+  return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes);
+}
 
 /// A part of an operand that a branch writes: the view that shows it, and its new value in the branch.
 struct PartOfOperand {
@@ -299,10 +313,11 @@ struct PartOfOperand {
 };
 
 bool same_step(const graph::ViewStep& a, const graph::ViewStep& b) {
-  return a.op == b.op && a.args.size() == b.args.size() && std::equal(a.args.begin(), a.args.end(), b.args.begin(), [](const NodeArg& x, const NodeArg& y) {
-    if (auto *i = std::get_if<Int>(&x), *j = std::get_if<Int>(&y); i && j) return identical(*i, *j);
-    return std::holds_alternative<std::monostate>(x) && std::holds_alternative<std::monostate>(y);
-  });
+  return a.op == b.op && a.args.size() == b.args.size() &&
+         std::equal(a.args.begin(), a.args.end(), b.args.begin(), [](const NodeArg& x, const NodeArg& y) {
+           if (auto* i = std::get_if<Int>(&x), *j = std::get_if<Int>(&y); i && j) return identical(*i, *j);
+           return std::holds_alternative<std::monostate>(x) && std::holds_alternative<std::monostate>(y);
+         });
 }
 
 /// What leads from an input to its new value, in order, if that is one scatter after another; else nothing.
@@ -329,7 +344,8 @@ ValueId seen_through(graph::Graph& g, ValueId v, const graph::ViewStep& view, co
 }
 
 /// Gives it the inputs that the node has, in their order. `at`: by its own inputs, which of these they are.
-void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const std::vector<TensorMeta>& metas, const std::vector<std::string>& names) {
+void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const std::vector<TensorMeta>& metas,
+                   const std::vector<std::string>& names) {
   std::vector<graph::InputSpec> inputs(metas.size());
   for (std::size_t i = 0; i < at.size(); ++i) inputs[at[i]] = g.inputs[i];
   for (std::size_t k = 0; k < metas.size(); ++k)
@@ -389,11 +405,15 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
     written.push_back(k);
   }
   auto differ = [&](const auto&... what) { bail(Bail::branches_differ, "cond", loc, what...); };
-  if (then.defined != otherwise.defined) differ("the branches give different tensors: undefined ones, or other numbers of them");
+  if (then.defined != otherwise.defined)
+    differ("the branches give different tensors: undefined ones, or other numbers of them");
   for (std::size_t i = 0; i < then.graph.outputs.size(); ++i) {
-    const TensorMeta &a = then.graph.meta(then.graph.outputs[i].value), &b = otherwise.graph.meta(otherwise.graph.outputs[i].value);
+    const TensorMeta &a = then.graph.meta(then.graph.outputs[i].value),
+                     &b = otherwise.graph.meta(otherwise.graph.outputs[i].value);
     bool same = a.dtype == b.dtype && a.device == b.device && a.dim() == b.dim();
-    for (int d = 0; same && d < a.dim(); ++d) same = identical(a.size(d), b.size(d)) || graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "cond: what the branches give is of equal sizes");
+    for (int d = 0; same && d < a.dim(); ++d)
+      same = identical(a.size(d), b.size(d)) || graph::ask(detail::compare_eq(a.size(d), b.size(d), loc),
+                                                           "cond: what the branches give is of equal sizes");
     if (!same) differ("result ", i, " is ", shown(a), " where it is true, and ", shown(b), " where it is not");
   }
   auto new_values = [&](TracedBranch& b, const std::vector<std::size_t>& at) {
@@ -404,13 +424,15 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
       if (!now[k]) now[k] = b.graph.inputs[k].value;
     return now;
   };
-  const std::vector<ValueId> after_then = new_values(then, of_then), after_otherwise = new_values(otherwise, of_otherwise);
+  const std::vector<ValueId> after_then = new_values(then, of_then),
+                             after_otherwise = new_values(otherwise, of_otherwise);
   auto give = [](TracedBranch& b, ValueId v) {
     OutputSpec o;
     o.value = v;
     b.graph.outputs.push_back(std::move(o));
   };
-  // Where both write parts, these must be the same ones, or have nothing in common: each branch gives the old elements of what it does not write.
+  // Where both write parts, these must be the same ones, or have nothing in common: each branch gives the old elements
+  // of what it does not write.
   std::vector<std::vector<graph::ViewStep>> parts(written.size());  // empty: the whole is a result
   for (std::size_t w = 0; w < written.size(); ++w) {
     const std::size_t k = written[w];
@@ -419,18 +441,24 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
       ValueId old, now;
       std::optional<std::vector<PartOfOperand>> parts = {};
       std::vector<Layout> at = {};
-    } sides[2] = {{then, then.graph.inputs[k].value, after_then[k]}, {otherwise, otherwise.graph.inputs[k].value, after_otherwise[k]}};
+    } sides[2] = {{then, then.graph.inputs[k].value, after_then[k]},
+                  {otherwise, otherwise.graph.inputs[k].value, after_otherwise[k]}};
     for (Side& s : sides) {
       s.parts = parts_written(s.b.graph, s.old, s.now);
       if (!s.parts) break;
-      for (const PartOfOperand& p : *s.parts) s.at.push_back(s.b.graph.meta(seen_through(s.b.graph, s.old, p.view, info(loc))).layout);
+      for (const PartOfOperand& p : *s.parts)
+        s.at.push_back(s.b.graph.meta(seen_through(s.b.graph, s.old, p.view, info(loc))).layout);
     }
     bool in_parts = sides[0].parts && sides[1].parts;
     if (in_parts && !sides[0].parts->empty() && !sides[1].parts->empty()) {
       const auto &a = *sides[0].parts, &b = *sides[1].parts;
-      const bool same = a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const PartOfOperand& x, const PartOfOperand& y) { return same_step(x.view, y.view); });
+      const bool same = a.size() == b.size() &&
+                        std::equal(a.begin(), a.end(), b.begin(), [](const PartOfOperand& x, const PartOfOperand& y) {
+                          return same_step(x.view, y.view);
+                        });
       if (same) {
-        for (std::size_t i = 0; i < a.size(); ++i) parts[w].push_back(a[i].view), give(then, a[i].value), give(otherwise, b[i].value);
+        for (std::size_t i = 0; i < a.size(); ++i)
+          parts[w].push_back(a[i].view), give(then, a[i].value), give(otherwise, b[i].value);
         continue;
       }
       for (const Layout& x : sides[0].at)
@@ -454,7 +482,8 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
   std::vector<ValueId> values;
   for (const Tensor& t : operands) values.push_back(value_of(ref_of(t, loc)));
   graph::Region yes = finish(then), no = finish(otherwise);
-  graph::Node asked{OpId::cond, {value_of(ref_of(pred, loc)), std::move(yes), std::move(no), std::move(values)}, {}, {}};
+  graph::Node asked{
+      OpId::cond, {value_of(ref_of(pred, loc)), std::move(yes), std::move(no), std::move(values)}, {}, {}};
   std::vector<Tensor> results(defined.size());
   if (defined.empty() && written.empty() && !graph::effects_of(asked).any()) {
     graph::result_metas(out_.graph, graph::op(asked.op), asked.args, loc);  // for what it throws

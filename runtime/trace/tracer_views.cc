@@ -1,5 +1,5 @@
-// Views, and handles that become other views. The traced graph has every view with the strides that the user's program sees: its rules
-// are asked with these.
+// Views, and handles that become other views. The traced graph has every view with the strides that the user's program
+// sees: its rules are asked with these.
 #include <algorithm>
 
 #include "base/errors.h"
@@ -46,7 +46,8 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
     const Int have = storage_elements(*self.storage, c.loc);
     if (std::holds_alternative<std::monostate>(args[3])) args[3] = exact_meta(self, c.loc).layout.offset;
     graph::NodeRuleArgs rule_args(out_.graph, args);
-    graph::check_within_storage(graph::apply_view(c.op, rule_args.args(), self.user_meta.layout, c.loc), Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
+    graph::check_within_storage(graph::apply_view(c.op, rule_args.args(), self.user_meta.layout, c.loc),
+                                Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
   }
   auto ref = std::make_unique<TracedRef>(live_);
   ref->value = out_.graph.add(c.op.id, std::move(args), info(c.loc));
@@ -61,10 +62,12 @@ Tensor Tracer::make_view(const graph::OpCall& c) {
   return Tensor::adopt(made->impl);
 }
 
-// ATen refuses to write several elements at one address. Only expand and views that are put back by places make such views of what has
-// none; arguments are looked at call by call.
+// ATen refuses to write several elements at one address. Only expand and views that are put back by places make such
+// views of what has none; arguments are looked at call by call.
 void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc) {
-  if (ref.one_way) bail(Bail::no_inverse, op.c_str(), loc, "writes through a view that ", ref.one_way->name(), " made, which was not told how a write is put back");
+  if (ref.one_way)
+    bail(Bail::no_inverse, op.c_str(), loc, "writes through a view that ", ref.one_way->name(),
+         " made, which was not told how a write is put back");
   settle_if_open(*ref.storage);
   note_write(*ref.storage);
   const Layout& l = ref.user_meta.layout;
@@ -88,28 +91,30 @@ void Tracer::check_writable(TracedRef& ref, const std::string& op, SourceLoc loc
   if (overlaps_itself(numbers)) refuse_shared_places(op, loc);
 }
 
-// How many elements it has. A traced input shows only its own: they are the storage when it is row-major and covers it, as it then must
-// at every call.
+// How many elements it has. A traced input shows only its own: they are the storage when it is row-major and covers it,
+// as it then must at every call.
 Int Tracer::storage_elements(TracedStorage& s, SourceLoc loc) {
   if (s.outer && !shows_storage(s))
     want_covering_in_branch(s, "as_strided", loc, "names places in the storage of a tensor from outside");
   if (s.input < 0) return numel(out_.graph.meta(s.whole).layout.sizes);
   const Input& input = inputs_[static_cast<std::size_t>(s.input)];
   if (!known_contiguous(input.layout) || !covers_its_storage(*input.concrete))
-    want_covering(static_cast<std::uint32_t>(s.input), "as_strided", loc, "as_strided of an argument that does not cover its storage row-major");
+    want_covering(static_cast<std::uint32_t>(s.input), "as_strided", loc,
+                  "as_strided of an argument that does not cover its storage row-major");
   return numel(input.layout.sizes);
 }
 
-// It names places in self's storage, of which a copy with the part in its place is seen as self is. Of an expanded self ATen copies the
-// elements instead, and names places in that copy.
+// It names places in self's storage, of which a copy with the part in its place is seen as self is. Of an expanded self
+// ATen copies the elements instead, and names places in that copy.
 void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args) {
   TracedRef& self = ref_of(*std::get<const Tensor*>(c.args[0]), c.loc);
   const Layout seen = exact_meta(self, c.loc).layout;
   bool expanded = false;
   for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
     const bool may = seen.strides[d].hint() == 0 && seen.sizes[d].hint() > 1;
-    expanded = expanded || (may && graph::ask(detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: expanded") &&
-                            graph::ask(detail::compare_lt(1, seen.sizes[d], c.loc), "as_strided_scatter: expanded"));
+    expanded =
+        expanded || (may && graph::ask(detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: expanded") &&
+                     graph::ask(detail::compare_lt(1, seen.sizes[d], c.loc), "as_strided_scatter: expanded"));
   }
   const bool no_offset = std::holds_alternative<std::monostate>(args[4]);
   Int have = numel(seen.sizes);
@@ -119,19 +124,22 @@ void Tracer::prepare_scatter(const graph::OpCall& c, std::vector<NodeArg>& args)
   } else {
     for (std::size_t d = 0; d < seen.sizes.size(); ++d)  // that it is none is part of the answer
       if (seen.strides[d].hint() == 0 || seen.strides[d].is_symbolic()) {
-        if (!graph::ask(!detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: not expanded")) graph::ask(detail::compare_le(seen.sizes[d], 1, c.loc), "as_strided_scatter: not expanded");
+        if (!graph::ask(!detail::compare_eq(seen.strides[d], 0, c.loc), "as_strided_scatter: not expanded"))
+          graph::ask(detail::compare_le(seen.sizes[d], 1, c.loc), "as_strided_scatter: not expanded");
       }
     if (no_offset) args[4] = seen.offset;
     have = storage_elements(*self.storage, c.loc);
   }
   graph::result_metas(out_.graph, c.op, args, c.loc);  // for what it throws
-  graph::check_within_storage({std::get<Ints>(args[2]), std::get<Ints>(args[3]), std::get<Int>(args[4])}, Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
+  graph::check_within_storage({std::get<Ints>(args[2]), std::get<Ints>(args[3]), std::get<Int>(args[4])},
+                              Layout{Ints{have}, Ints{1}}, c.op.schema.name.c_str(), c.loc);
 }
 
 // Note [Storages that grow]
-// resize_ to more than the storage holds makes another one of it, with the old elements first and zeros after them, as eager does. All traced tensors
-// on the old one become views of the new, by their places; inputs among them then are other views after the call, which the signature calls
-// grown: the caller's storage itself gets the new bytes (runtime/replay/epilogue.cc), so that tensors on it of which the function knows nothing see them, too.
+// resize_ to more than the storage holds makes another one of it, with the old elements first and zeros after them, as
+// eager does. All traced tensors on the old one become views of the new, by their places; inputs among them then are
+// other views after the call, which the signature calls grown: the caller's storage itself gets the new bytes
+// (runtime/replay/epilogue.cc), so that tensors on it of which the function knows nothing see them, too.
 void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
   const std::shared_ptr<TracedStorage> old = ref.storage;
   settle(*old);
@@ -139,11 +147,14 @@ void Tracer::grow(TracedRef& ref, Int have, Int want, SourceLoc loc) {
     // Inputs that are on the storage without being known to be would keep the old one.
     const TensorImpl& at = *inputs_[static_cast<std::size_t>(old->input)].concrete;
     for (const Input& i : inputs_)
-      if (i.concrete->storage == at.storage && i.storage != old) want_whole(at, Bail::part_of_storage, "resize_", loc, "more elements than the storage of several arguments holds");
+      if (i.concrete->storage == at.storage && i.storage != old)
+        want_whole(at, Bail::part_of_storage, "resize_", loc,
+                   "more elements than the storage of several arguments holds");
   }
   graph::Graph& g = out_.graph;
   ValueId flat = g.add(OpId::as_strided, {value_of(ref), Ints{have}, Ints{1}, Int(0)}, info(loc));
-  ValueId more = g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, info(loc));
+  ValueId more =
+      g.add(OpId::full, {Ints{want - have}, Scalar(0), ref.user_meta.dtype, ref.user_meta.device.str()}, info(loc));
   auto grown = new_storage_of(g.add(OpId::cat, {std::vector<ValueId>{flat, more}, Int(0)}, info(loc)));
   grown->has_grown = true;
   grown->grown_of = old->input >= 0 ? old->input : old->grown_of;
@@ -167,8 +178,10 @@ void Tracer::follow_growth(std::size_t i, SourceLoc loc) {
   auto& ref = static_cast<TracedRef&>(*inputs_[i].tensor.impl()->trace);
   while (ref.storage->grown) move_onto(std::shared_ptr(ref.storage->grown), ref, loc);
   for (const auto& s : storages_)
-    if (s->grown && s->input >= 0 && inputs_[i].storage != s && inputs_[i].concrete->storage == inputs_[static_cast<std::size_t>(s->input)].concrete->storage)
-      want_whole(*inputs_[i].concrete, Bail::part_of_storage, "resize_", loc, "more elements than the storage of several tensors holds");
+    if (s->grown && s->input >= 0 && inputs_[i].storage != s &&
+        inputs_[i].concrete->storage == inputs_[static_cast<std::size_t>(s->input)].concrete->storage)
+      want_whole(*inputs_[i].concrete, Bail::part_of_storage, "resize_", loc,
+                 "more elements than the storage of several tensors holds");
 }
 
 // In the end an input must be on each that was an input's, and no other input may be on that at any call.
@@ -179,8 +192,11 @@ void Tracer::check_grown() {
     bool seen = false;
     for (std::size_t j = 0; j < inputs_.size(); ++j) {
       const bool on_it = inputs_[j].storage && inputs_[j].storage->input == s->grown_of;
-      seen = seen || (on_it && !inputs_[j].again && static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace).storage == s);
-      if (!on_it && j != root && !is_whole(s->grown_of)) out_.relations.push_back({Relation::Kind::OtherStorage, static_cast<std::uint32_t>(root), static_cast<std::uint32_t>(j)});
+      seen = seen ||
+             (on_it && !inputs_[j].again && static_cast<TracedRef&>(*inputs_[j].tensor.impl()->trace).storage == s);
+      if (!on_it && j != root && !is_whole(s->grown_of))
+        out_.relations.push_back(
+            {Relation::Kind::OtherStorage, static_cast<std::uint32_t>(root), static_cast<std::uint32_t>(j)});
     }
     if (!seen) bail(Bail::part_of_storage, "resize_", {}, "a storage grows that no argument is on in the end");
   }
@@ -190,7 +206,9 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   check_own(c);
   Work work(*this);
   const Tensor& self = *std::get<const Tensor*>(c.args[0]);
-  if (depth_ && found(self, c.loc).storage->depth != depth_) bail(Bail::branch_changes, c.op.schema.name.c_str(), c.loc, "a branch of cond changes sizes or strides of a tensor from outside");
+  if (depth_ && found(self, c.loc).storage->depth != depth_)
+    bail(Bail::branch_changes, c.op.schema.name.c_str(), c.loc,
+         "a branch of cond changes sizes or strides of a tensor from outside");
   TracedRef& ref = ref_of(self, c.loc);
   settle(*ref.storage);
   // What is passed twice changes under both names: known before the function goes on with the other.
@@ -204,8 +222,10 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
   if (of == graph::ViewOf::Source) {
     TracedRef& from = ref_of(*std::get<const Tensor*>(c.args[1]), c.loc);
     if (from.user_meta.dtype != ref.user_meta.dtype)
-      fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ", from.user_meta.dtype);
-    if (from.user_meta.device != ref.user_meta.device) bail(Bail::several_devices, "set_", c.loc, "set_ to a tensor of another device while traced");
+      fail(ErrorCode::DTypeMismatch, "set_", c.loc, "self is ", ref.user_meta.dtype, ", the source is ",
+           from.user_meta.dtype);
+    if (from.user_meta.device != ref.user_meta.device)
+      bail(Bail::several_devices, "set_", c.loc, "set_ to a tensor of another device while traced");
     value_of(from);
     settle(*from.storage);
     ref.take(from);
@@ -214,7 +234,8 @@ void Tracer::mutate_metadata(const graph::OpCall& c) {
     return;
   }
   if (of == graph::ViewOf::Storage) {
-    const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()), want = elements + exact_meta(ref, c.loc).layout.offset;
+    const Int elements = numel(std::get<IntArrayRef>(c.args[1]).vec()),
+              want = elements + exact_meta(ref, c.loc).layout.offset;
     const Int have = storage_elements(*ref.storage, c.loc);
     // Nothing fits anywhere, wherever the view begins.
     if (!(want <= have) && elements > 0) grow(ref, have, want, c.loc);

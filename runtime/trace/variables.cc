@@ -56,7 +56,8 @@ void VariableLog::assigned(const Tensor& to, TensorImpl* before) {
 void VariableLog::destroyed(const Tensor& at, bool inside) {
   traced_.erase(&at);
   auto it = entries_.find(&at);
-  const bool of_others = it != entries_.end() ? !it->second.own && it->second.before.defined() : at.defined() && !at.impl()->trace;
+  const bool of_others =
+      it != entries_.end() ? !it->second.own && it->second.before.defined() : at.defined() && !at.impl()->trace;
   destroyed_others_ |= inside && of_others;
   if (it != entries_.end()) entries_.erase(it);
 }
@@ -64,7 +65,8 @@ void VariableLog::destroyed(const Tensor& at, bool inside) {
 bool VariableLog::Before::holds(const void* at) const {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   for (const ObjectBytes& o : objects)
-    if (address >= reinterpret_cast<std::uintptr_t>(o.at) && address < reinterpret_cast<std::uintptr_t>(o.at) + o.size) return true;
+    if (address >= reinterpret_cast<std::uintptr_t>(o.at) && address < reinterpret_cast<std::uintptr_t>(o.at) + o.size)
+      return true;
   return is_static(at) || is_on_stack_above(at, frame);
 }
 
@@ -91,7 +93,8 @@ std::optional<Bail> VariableLog::unrepeatable(const Before& before) const {
 }
 
 bool VariableLog::assigns() const {
-  return destroyed_others_ || std::any_of(entries_.begin(), entries_.end(), [](const auto& of) { return of.second.changed && !of.second.own; });
+  return destroyed_others_ || std::any_of(entries_.begin(), entries_.end(),
+                                          [](const auto& of) { return of.second.changed && !of.second.own; });
 }
 
 std::vector<const Tensor*> VariableLog::assigned() const {
@@ -121,7 +124,8 @@ bool VariableLog::attach(std::vector<Captured>& captured, std::vector<Asked>& as
   std::unordered_map<const TensorImpl*, Captured*> by_tensor;
   for (Captured& c : captured) by_tensor.emplace(c.tensor.impl(), &c);
   for (const auto& [at, e] : entries_)
-    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !is_thread_local(at)) it->second->variables.push_back(watch(*at));
+    if (auto it = by_tensor.find(e.before.impl()); it != by_tensor.end() && !is_thread_local(at))
+      it->second->variables.push_back(watch(*at));
   if (std::any_of(captured.begin(), captured.end(), [](const Captured& c) { return c.variables.empty(); })) {
     for (Captured& c : captured) c.variables.clear();
     return false;

@@ -13,10 +13,11 @@ namespace reprise::detail {
 
 /// An implicit input of a trace: a real tensor that the function did not get as an argument.
 struct Captured {
-  Tensor tensor;                                      ///< undefined where the variables tell
-  std::vector<std::shared_ptr<Variable>> variables;   ///< those it was read from
+  Tensor tensor;                                     ///< undefined where the variables tell
+  std::vector<std::shared_ptr<Variable>> variables;  ///< those it was read from
 
-  /// What it is now. Null: nothing that could be an input (variables that held one tensor hold several, or one without data).
+  /// What it is now. Null: nothing that could be an input (variables that held one tensor hold several, or one without
+  /// data).
   TensorImpl* now() const;
   /// It will never again be what it was: a variable is gone.
   bool is_gone() const;
@@ -29,18 +30,19 @@ struct Asked {
   bool holds() const { return (variable->value() != nullptr) == defined && !variable->is_gone(); }
 };
 
-/// What a function that is being traced does to handles of real tensors: which it reads, makes, assigns and destroys. Handles
-/// that begin and end within the function are its own.
+/// What a function that is being traced does to handles of real tensors: which it reads, makes, assigns and destroys.
+/// Handles that begin and end within the function are its own.
 ///
 /// Note [Assigned variables]
-/// A handle that held a tensor before the function ran was there before, and a replay can find it: what it holds after the function is one
-/// more result, and is assigned when all has gone well. The
-/// trace's own assignments are taken back, so that the first call is a replay like others. All else that a function does to handles that are
-/// not its own a replay would not do.
-/// One that held none may have been made by the function, with an object that stays (an element of a container), unless it is where nothing is made
-/// while the function runs: in the function object, among the variables of the functions that called it, among those that live as long as the
-/// program. Of others the first call is not repeatable, and they are watched from then on (`unknown`): a watched handle was there before.
-/// A replay is for handles that again hold none, so that what was made beside them, and left empty by its owner, is at worst filled a second time.
+/// A handle that held a tensor before the function ran was there before, and a replay can find it: what it holds after
+/// the function is one more result, and is assigned when all has gone well. The trace's own assignments are taken back,
+/// so that the first call is a replay like others. All else that a function does to handles that are not its own a
+/// replay would not do. One that held none may have been made by the function, with an object that stays (an element of
+/// a container), unless it is where nothing is made while the function runs: in the function object, among the
+/// variables of the functions that called it, among those that live as long as the program. Of others the first call is
+/// not repeatable, and they are watched from then on (`unknown`): a watched handle was there before. A replay is for
+/// handles that again hold none, so that what was made beside them, and left empty by its owner, is at worst filled a
+/// second time.
 ///
 /// Unless committed, destruction puts back what others held: the function will run again, eagerly.
 class VariableLog {
@@ -62,7 +64,7 @@ class VariableLog {
 
   /// Where nothing was made while the function ran.
   struct Before {
-    const void* frame;                      ///< on the stack: what is above was there
+    const void* frame;  ///< on the stack: what is above was there
     std::vector<ObjectBytes> objects;
     bool holds(const void* at) const;
   };
@@ -77,21 +79,25 @@ class VariableLog {
   /// Handles of others that were assigned, and hold a real tensor: which variable it is from decides what the next call
   /// assigns, also where they hold what they held before. By address.
   std::vector<const Tensor*> decisive() const;
-  /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and nothing is
-  /// done, if a captured tensor has none (what it was read from was gone when the function returned), or one asked is a thread's own.
+  /// Puts each captured tensor's variables in its place, and those that were only asked into `asked`. False, and
+  /// nothing is done, if a captured tensor has none (what it was read from was gone when the function returned), or one
+  /// asked is a thread's own.
   bool attach(std::vector<Captured>&, std::vector<Asked>& asked) const;
   void commit() { entries_.clear(), traced_.clear(); }
   /// Lets all handles that hold `was` hold `now`.
   void replace(const TensorImpl* was, const Tensor& now) const;
   /// Calls f(address) for each handle that the function has touched and that still exists.
-  template <class F> void for_each_handle(F&& f) const { for (const auto& [at, e] : entries_) f(at); }
+  template <class F>
+  void for_each_handle(F&& f) const {
+    for (const auto& [at, e] : entries_) f(at);
+  }
 
  private:
   struct Entry {
-    Tensor before;       ///< what it held when the function first touched it
-    bool own = false;    ///< made by the function
+    Tensor before;     ///< what it held when the function first touched it
+    bool own = false;  ///< made by the function
     bool changed = false;
-    bool asked = false;          ///< whether it holds a tensor
+    bool asked = false;            ///< whether it holds a tensor
     const Tensor* from = nullptr;  ///< of its own: the other handle that it is a copy of
   };
   static bool is_unknown(const Tensor* at, const Entry&, const Before&);

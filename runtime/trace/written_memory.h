@@ -11,10 +11,12 @@ namespace reprise::detail {
 
 /// A write to a view that shows one element several times: along a dimension of stride 0, or otherwise.
 [[noreturn]] inline void refuse_expanded(const std::string& op, SourceLoc loc, int dim, Int size) {
-  fail(ErrorCode::AliasConflict, op.c_str(), loc, "dimension ", dim, " of the written tensor is expanded: ", size, " elements share one address; clone() it first");
+  fail(ErrorCode::AliasConflict, op.c_str(), loc, "dimension ", dim, " of the written tensor is expanded: ", size,
+       " elements share one address; clone() it first");
 }
 [[noreturn]] inline void refuse_shared_places(const std::string& op, SourceLoc loc) {
-  fail(ErrorCode::AliasConflict, op.c_str(), loc, "several elements of the written tensor share one address: clone() it first");
+  fail(ErrorCode::AliasConflict, op.c_str(), loc,
+       "several elements of the written tensor share one address: clone() it first");
 }
 
 /// Which of some tensors may touch another one: their address ranges in order, so that thousands of inputs are not
@@ -27,7 +29,8 @@ class WrittenMemory {
     ranges_.clear();
     for (std::uint32_t w : written) {
       const TensorImpl& t = *tensors[w];
-      if (const std::int64_t bytes = byte_extent(t); bytes > 0) ranges_.push_back({t.data(), t.data() + bytes, nullptr, w});
+      if (const std::int64_t bytes = byte_extent(t); bytes > 0)
+        ranges_.push_back({t.data(), t.data() + bytes, nullptr, w});
     }
     std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
     const char* reach = nullptr;
@@ -40,7 +43,8 @@ class WrittenMemory {
     const std::int64_t bytes = byte_extent(t);
     if (bytes <= 0) return false;
     const char *begin = t.data(), *end = begin + bytes;
-    auto r = std::lower_bound(ranges_.begin(), ranges_.end(), end, [](const Range& a, const char* e) { return a.begin < e; });
+    auto r = std::lower_bound(ranges_.begin(), ranges_.end(), end,
+                              [](const Range& a, const char* e) { return a.begin < e; });
     while (r != ranges_.begin() && (--r)->reach > begin)
       if (r->end > begin && f(r->number)) return true;
     return false;
@@ -49,7 +53,7 @@ class WrittenMemory {
  private:
   struct Range {
     const char *begin, *end;
-    const char* reach;       ///< the largest end among it and those before
+    const char* reach;  ///< the largest end among it and those before
     std::uint32_t number;
   };
   std::vector<Range> ranges_;

@@ -62,7 +62,8 @@ bool takes(ArgType t, ParameterType p) {
 
 /// May it be what the argument is in a call?
 bool takes(ArgType t, const OperatorArg& a) {
-  const bool is_tensor = std::holds_alternative<const Tensor*>(a), is_number = std::holds_alternative<Scalar>(a) || std::holds_alternative<Int>(a);
+  const bool is_tensor = std::holds_alternative<const Tensor*>(a),
+             is_number = std::holds_alternative<Scalar>(a) || std::holds_alternative<Int>(a);
   if (t == ArgType::TensorOrScalar || t == ArgType::OptionalTensorOrScalar) return is_tensor || is_number;
   const std::optional<Parameter> kind = kind_of(t);
   if (!kind) return false;
@@ -80,11 +81,14 @@ bool takes(ArgType t, const OperatorArg& a) {
 }
 
 const char* kind_name(const OperatorArg& a) {
-  static constexpr const char* kNames[] = {"None", "a tensor", "a list of tensors", "an integer", "a list of integers", "a number", "a bool", "a dtype", "a text"};
+  static constexpr const char* kNames[] = {
+      "None",     "a tensor", "a list of tensors", "an integer", "a list of integers",
+      "a number", "a bool",   "a dtype",           "a text"};
   return a.index() < std::size(kNames) ? kNames[a.index()] : "something else";
 }
 const char* kind_name(Parameter p) {
-  static constexpr const char* kNames[] = {"a Tensor", "a vector of Tensors", "an Int", "Ints", "a Scalar", "a bool", "a DType", "a string"};
+  static constexpr const char* kNames[] = {
+      "a Tensor", "a vector of Tensors", "an Int", "Ints", "a Scalar", "a bool", "a DType", "a string"};
   return kNames[static_cast<std::size_t>(p)];
 }
 
@@ -103,17 +107,23 @@ Device device_of(std::span<const OperatorArg> given) {
 graph::OpColumn<const Decomposition*>& decompositions() { return g_decompositions; }
 
 void expect_parameters(const graph::Schema& schema, const Decomposition& d) {
-  auto refuse = [&](const auto&... why) { fail(ErrorCode::InvalidArgument, schema.name.c_str(), {}, "its decomposition ", why..., " (", schema.text, ")"); };
+  auto refuse = [&](const auto&... why) {
+    fail(ErrorCode::InvalidArgument, schema.name.c_str(), {}, "its decomposition ", why..., " (", schema.text, ")");
+  };
   const std::vector<ParameterType>& parameters = d.parameters();
-  if (parameters.size() != schema.args.size()) refuse("has ", parameters.size(), " parameters, not ", schema.args.size());
+  if (parameters.size() != schema.args.size())
+    refuse("has ", parameters.size(), " parameters, not ", schema.args.size());
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (const ArgDef& a = schema.args[i]; !takes(a.type, parameters[i]))
-      refuse("takes ", kind_name(parameters[i].of), parameters[i].optional ? " or nothing" : "", " for '", a.name, "', which is ", graph::arg_type_name(a.type));
+      refuse("takes ", kind_name(parameters[i].of), parameters[i].optional ? " or nothing" : "", " for '", a.name,
+             "', which is ", graph::arg_type_name(a.type));
 }
 
 void expect_arguments(const OpDef& def, std::span<const OperatorArg> given, SourceLoc loc) {
   const std::vector<ArgDef>& args = def.schema.args;
-  auto refuse = [&](const auto&... why) { fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, why..., " (", def.schema.text, ")"); };
+  auto refuse = [&](const auto&... why) {
+    fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, why..., " (", def.schema.text, ")");
+  };
   if (given.size() > args.size()) refuse("takes ", args.size(), " arguments, not ", given.size());
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (i >= given.size()) {
@@ -129,24 +139,29 @@ void expect_arguments(const OpDef& def, std::span<const OperatorArg> given, Sour
 const Decomposition* decomposition_for(const OpDef& def, std::span<const OperatorArg> given) {
   const Decomposition* const* own = g_decompositions.find(def.id);
   if (!own) return nullptr;
-  const bool has_kernel = device::runs_host_code(device_of(given)) ? kernels::reference_kernels().has(def.id) : kernels::captured_kernels().has(def.id);
+  const bool has_kernel = device::runs_host_code(device_of(given)) ? kernels::reference_kernels().has(def.id)
+                                                                   : kernels::captured_kernels().has(def.id);
   return has_kernel ? nullptr : *own;
 }
 
-std::vector<Tensor> decomposed(const OpDef& def, const Decomposition& d, std::span<const OperatorArg> given, SourceLoc loc) {
+std::vector<Tensor> decomposed(const OpDef& def, const Decomposition& d, std::span<const OperatorArg> given,
+                               SourceLoc loc) {
   std::vector<OperatorArg> args(given.begin(), given.end());
   for (std::size_t i = 0; i < def.schema.args.size(); ++i) {
     if (i >= args.size()) args.push_back(def.defaults[i]);
     const Tensor* const* t = std::get_if<const Tensor*>(&args[i]);
     if (!t || (*t && (*t)->defined())) continue;
-    if (!graph::accepts_none(def.schema.args[i].type)) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, "argument '", def.schema.args[i].name, "' is an undefined tensor");
+    if (!graph::accepts_none(def.schema.args[i].type))
+      fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, "argument '", def.schema.args[i].name,
+           "' is an undefined tensor");
     args[i] = {};
   }
   const NameScope scope{std::string_view(def.schema.name)};
   std::vector<Tensor> gives = d(args);
   std::vector<Tensor> results;
   const auto wanted = static_cast<std::size_t>(def.schema.n_results);
-  if (def.returns.empty() || std::none_of(def.returns.begin(), def.returns.end(), [](std::int32_t of) { return of >= 0; })) {
+  if (def.returns.empty() ||
+      std::none_of(def.returns.begin(), def.returns.end(), [](std::int32_t of) { return of >= 0; })) {
     results = std::move(gives);
   } else {  // a written argument that it returns is the argument itself
     const bool all = gives.size() == wanted;
@@ -159,7 +174,8 @@ std::vector<Tensor> decomposed(const OpDef& def, const Decomposition& d, std::sp
     if (next != gives.size()) results.clear();
   }
   if (results.size() != wanted)
-    fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, "its decomposition gives ", gives.size() ? gives.size() : results.size(), " tensors (", def.schema.text, ")");
+    fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), loc, "its decomposition gives ",
+         gives.size() ? gives.size() : results.size(), " tensors (", def.schema.text, ")");
   return results;
 }
 
@@ -173,7 +189,8 @@ struct Way {
   std::function<std::vector<Tensor>(std::span<const OperatorArg>)> run;
 };
 
-std::vector<Tensor> written_and_made(const OpDef& def, std::span<const OperatorArg> args, const std::vector<Tensor>& results) {
+std::vector<Tensor> written_and_made(const OpDef& def, std::span<const OperatorArg> args,
+                                     const std::vector<Tensor>& results) {
   std::vector<Tensor> all;
   for (std::uint32_t i : def.writes) {
     if (i >= args.size()) continue;
@@ -188,7 +205,9 @@ std::vector<Tensor> written_and_made(const OpDef& def, std::span<const OperatorA
 std::vector<Way> ways(const OpDef& def) {
   std::vector<Way> all;
   if (kernels::reference_kernels().has(def.id))
-    all.push_back({"by its kernel", [&](std::span<const OperatorArg> args) { return written_and_made(def, args, graph::calln(def.id, args, {})); }});
+    all.push_back({"by its kernel", [&](std::span<const OperatorArg> args) {
+                     return written_and_made(def, args, graph::calln(def.id, args, {}));
+                   }});
   if (const graph::FunctionalForm* form = graph::functional_forms().find(def.id))
     all.push_back({"by " + graph::op(form->op).schema.name, [&def, form](std::span<const OperatorArg> args) {
                      std::vector<OperatorArg> by_name;
@@ -196,17 +215,23 @@ std::vector<Way> ways(const OpDef& def) {
                      return graph::calln(form->op, by_name, {});
                    }});
   if (const Decomposition* const* d = g_decompositions.find(def.id))
-    all.push_back({"by its decomposition", [&def, d](std::span<const OperatorArg> args) { return written_and_made(def, args, decomposed(def, **d, args, {})); }});
+    all.push_back({"by its decomposition", [&def, d](std::span<const OperatorArg> args) {
+                     return written_and_made(def, args, decomposed(def, **d, args, {}));
+                   }});
   return all;
 }
 
 /// What differs first; nothing if nothing does.
 std::optional<std::string> difference(const std::vector<Tensor>& want, const std::vector<Tensor>& got, Runs runs) {
-  if (want.size() != got.size()) return "it gives " + std::to_string(got.size()) + " tensors " + runs.got + " and " + std::to_string(want.size()) + " " + runs.want;
+  if (want.size() != got.size())
+    return "it gives " + std::to_string(got.size()) + " tensors " + runs.got + " and " + std::to_string(want.size()) +
+           " " + runs.want;
   for (std::size_t i = 0; i < want.size(); ++i) {
     const Tensor &a = want[i], &b = got[i];
     const std::string of = want.size() > 1 ? "tensor " + std::to_string(i) + ": " : "";
-    auto shape = [](const Tensor& t) { return std::string(dtype_name(t.dtype())) + " " + graph::sizes_text(t.sizes()); };
+    auto shape = [](const Tensor& t) {
+      return std::string(dtype_name(t.dtype())) + " " + graph::sizes_text(t.sizes());
+    };
     if (shape(a) != shape(b)) return of + "it is " + shape(b) + " " + runs.got + " and " + shape(a) + " " + runs.want;
     if (auto differs = element_difference(a, b, closeness_of(a.dtype()), runs)) return of + *differs;
   }
@@ -232,7 +257,8 @@ void expect_samples_agree(OpId id, std::span<const OperatorSample> samples) {
     };
     const std::vector<Tensor> first = run(all[0]);
     for (std::size_t w = 1; w < all.size(); ++w)
-      if (auto differs = difference(first, run(all[w]), {all[w].name.c_str(), all[0].name.c_str()})) fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), {}, sample, *differs);
+      if (auto differs = difference(first, run(all[w]), {all[w].name.c_str(), all[0].name.c_str()}))
+        fail(ErrorCode::InvalidArgument, def.schema.name.c_str(), {}, sample, *differs);
   }
 }
 
@@ -241,22 +267,27 @@ void expect_samples_agree(OpId id, std::span<const OperatorSample> samples) {
 namespace reprise {
 
 OperatorSample::Held OperatorSample::hold(const detail::OperatorArg& a) {
-  return std::visit([](const auto& v) -> Held {
-    using T = std::remove_cvref_t<decltype(v)>;
-    if constexpr (std::is_same_v<T, const Tensor*>) return *v;
-    else if constexpr (std::is_same_v<T, TensorArrayRef>) return std::vector<Tensor>(v.begin(), v.end());
-    else if constexpr (std::is_same_v<T, IntArrayRef>) return v.vec();
-    else if constexpr (std::is_same_v<T, std::string_view>) return std::string(v);
-    else return v;
-  }, a);
+  return std::visit(
+      [](const auto& v) -> Held {
+        using T = std::remove_cvref_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, const Tensor*>) return *v;
+        else if constexpr (std::is_same_v<T, TensorArrayRef>) return std::vector<Tensor>(v.begin(), v.end());
+        else if constexpr (std::is_same_v<T, IntArrayRef>) return v.vec();
+        else if constexpr (std::is_same_v<T, std::string_view>) return std::string(v);
+        else return v;
+      },
+      a);
 }
 
 std::vector<detail::OperatorArg> OperatorSample::arguments() const {
   std::vector<detail::OperatorArg> all;
-  for (const Held& h : held_) std::visit([&](const auto& v) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, std::monostate>) all.push_back({});
-    else all.push_back(detail::operator_arg(v));
-  }, h);
+  for (const Held& h : held_)
+    std::visit(
+        [&](const auto& v) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(v)>, std::monostate>) all.push_back({});
+          else all.push_back(detail::operator_arg(v));
+        },
+        h);
   return all;
 }
 

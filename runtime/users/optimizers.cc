@@ -30,7 +30,9 @@ struct Kind;
 REPRISE_OPTIMIZERS(REPRISE_OPTIMIZER)
 #undef REPRISE_OPTIMIZER
 
-AdamState new_state(AdamWRule, const Tensors& params, const AdamWOptions& o) { return AdamState::of(params, {.amsgrad = o.amsgrad}); }
+AdamState new_state(AdamWRule, const Tensors& params, const AdamWOptions& o) {
+  return AdamState::of(params, {.amsgrad = o.amsgrad});
+}
 template <class Rule>
 typename Rule::State new_state(Rule, const Tensors& params, const typename Rule::Options& o) {
   return Rule::State::of(params, o);
@@ -42,8 +44,15 @@ void each_list(const State& s, F&& f) {
 #define REPRISE_LIST(name) \
   if constexpr (requires { s.name; }) f(#name, s.name);
   REPRISE_LIST(exp_avg)
-  REPRISE_LIST(exp_avg_sq) REPRISE_LIST(max_exp_avg_sq) REPRISE_LIST(square_avg) REPRISE_LIST(grad_avg)
-      REPRISE_LIST(momentum_buffer) REPRISE_LIST(sum) REPRISE_LIST(row_var) REPRISE_LIST(col_var) REPRISE_LIST(variance)
+  REPRISE_LIST(exp_avg_sq)
+  REPRISE_LIST(max_exp_avg_sq)
+  REPRISE_LIST(square_avg)
+  REPRISE_LIST(grad_avg)
+  REPRISE_LIST(momentum_buffer)
+  REPRISE_LIST(sum)
+  REPRISE_LIST(row_var)
+  REPRISE_LIST(col_var)
+  REPRISE_LIST(variance)
 #undef REPRISE_LIST
 }
 
@@ -51,7 +60,8 @@ template <class Rule>
 auto compiled_step() {
   using Options = typename Rule::Options;
   using State = typename Rule::State;
-  return compile([](const Tensors& params, const Tensors& grads, const State& state, const Options& options) { Kind<Rule>::apply(params, grads, state, options, {}); },
+  return compile([](const Tensors& params, const Tensors& grads, const State& state,
+                    const Options& options) { Kind<Rule>::apply(params, grads, state, options, {}); },
                  {.name = Kind<Rule>::name, .arguments = {"params", "grads", "state", "options"}});
 }
 
@@ -122,10 +132,12 @@ void Optimizer<Rule>::load_state_dict(const std::map<std::string, Tensor>& tenso
   const std::map<std::string, Tensor> own = state_dict();
   for (const auto& [name, to] : own) {
     const auto from = tensors.find(name);
-    if (from == tensors.end() || !from->second.defined()) fail(ErrorCode::InvalidArgument, Kind<Rule>::name, loc, "the state to load has no '", name, "'");
+    if (from == tensors.end() || !from->second.defined())
+      fail(ErrorCode::InvalidArgument, Kind<Rule>::name, loc, "the state to load has no '", name, "'");
     const Ints a = from->second.sizes(), b = to.sizes();
     if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Int& x, const Int& y) { return identical(x, y); }))
-      fail(ErrorCode::ShapeMismatch, Kind<Rule>::name, loc, "'", name, "' to load has other sizes than this optimizer's parameter");
+      fail(ErrorCode::ShapeMismatch, Kind<Rule>::name, loc, "'", name,
+           "' to load has other sizes than this optimizer's parameter");
   }
   for (const auto& [name, to] : own) to.copy_(tensors.at(name), loc);
 }

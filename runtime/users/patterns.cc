@@ -17,7 +17,8 @@ namespace detail {
 
 namespace {
 
-/// What a function gives, in order, then what it writes: as values, whatever they share memory with. Unset: an undefined tensor.
+/// What a function gives, in order, then what it writes: as values, whatever they share memory with. Unset: an
+/// undefined tensor.
 std::vector<graph::OutputSpec> values_of(graph::Graph& g, const std::vector<std::int32_t>& results) {
   using Kind = graph::OutputSpec::Kind;
   auto of_input = [&](std::size_t i) {
@@ -35,7 +36,9 @@ std::vector<graph::OutputSpec> values_of(graph::Graph& g, const std::vector<std:
       continue;
     }
     const graph::OutputSpec& o = g.outputs[static_cast<std::size_t>(leaf)];
-    v = o.kind == Kind::AliasOfInput ? of_input(o.source) : o.kind == Kind::AliasOfOutput ? g.outputs[o.source].value : o.value;
+    v = o.kind == Kind::AliasOfInput    ? of_input(o.source)
+        : o.kind == Kind::AliasOfOutput ? g.outputs[o.source].value
+                                        : o.value;
     for (const graph::ViewStep& step : o.recipe) {
       std::vector<graph::NodeArg> args{v};
       args.insert(args.end(), step.args.begin(), step.args.end());
@@ -48,7 +51,9 @@ std::vector<graph::OutputSpec> values_of(graph::Graph& g, const std::vector<std:
 }
 
 graph::Graph traced(const std::string& name, const char* which, const PatternFunction& f, bool shipped = false) {
-  auto refuse = [&](const std::string& why) { fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "': ", which, " ", why); };
+  auto refuse = [&](const std::string& why) {
+    fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "': ", which, " ", why);
+  };
   CallFrame frame;
   frame.clear();
   f.flatten(f.held.get(), frame);
@@ -77,7 +82,8 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
       return g;
     } catch (const Error& e) {
       if (e.op() == "register_pattern") throw;
-      if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) refuse("cannot be traced: " + e.message());
+      if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size())
+        refuse("cannot be traced: " + e.message());
       plan = tracer.wanted();
     }
   }
@@ -87,7 +93,8 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
 
 passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample& e, PatternCondition may_match) {
   passes::RegisteredPattern p{name, 0, {}, std::move(may_match)};
-  p.graphs.emplace_back(traced(name, "the pattern", e.pattern, true), traced(name, "the replacement", e.replacement, true));
+  p.graphs.emplace_back(traced(name, "the pattern", e.pattern, true),
+                        traced(name, "the replacement", e.replacement, true));
   passes::check_pattern(name, p.graphs[0]);
   p.graphs[0].pattern.env->freeze();
   p.graphs[0].replacement.env->freeze();
@@ -95,15 +102,20 @@ passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample
 }
 
 void warn_unknown_pattern(std::string_view name, const std::vector<std::string_view>& there) {
-  log::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" + nearest_name(name, there) + "'? There are: " + listed(there));
+  log::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" +
+            nearest_name(name, there) + "'? There are: " + listed(there));
 }
 void warn_unmade(const std::string& why) { log::warn("a pattern of the library's own is not there: " + why); }
 
 void register_pattern(std::string name, const std::vector<PatternExample>& examples, PatternOptions options) {
-  if (examples.empty()) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "' has no example of its arguments");
-  if (around().inside) fail(ErrorCode::InvalidArgument, "register_pattern", {}, "a pattern is registered inside a compiled function: register it before");
+  if (examples.empty())
+    fail(ErrorCode::InvalidArgument, "register_pattern", {}, "pattern '", name, "' has no example of its arguments");
+  if (around().inside)
+    fail(ErrorCode::InvalidArgument, "register_pattern", {},
+         "a pattern is registered inside a compiled function: register it before");
   passes::RegisteredPattern p{name, options.priority, {}, std::move(options.may_match)};
-  for (const PatternExample& e : examples) p.graphs.emplace_back(traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement));
+  for (const PatternExample& e : examples)
+    p.graphs.emplace_back(traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement));
   passes::add_pattern(std::move(p));
 }
 

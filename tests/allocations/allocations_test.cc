@@ -48,8 +48,9 @@ TEST(Allocations, AWarmCallMakesItsResultAndNothingElse) {
 TEST(Allocations, AnEagerCallMakesItsResultAndLittleElse) {
   Tensor x = ones({16}), y = ones({16}), flat = ones({4, 6, 8}), turned = flat.transpose(0, 1);
   EXPECT_LE(per_call([&] { x + y; }), 2.0);
-  EXPECT_LE(per_call([&] { flat.reshape({24, 8}); }), 2.0);      // the handle's impl, and the list of the rule's arguments
-  EXPECT_LE(per_call([&] { turned.reshape({6, 32}); }), 4.0);    // a copy, and a view of it
+  // the handle's impl, and the list of the rule's arguments
+  EXPECT_LE(per_call([&] { flat.reshape({24, 8}); }), 2.0);
+  EXPECT_LE(per_call([&] { turned.reshape({6, 32}); }), 4.0);  // a copy, and a view of it
 }
 
 TEST(Allocations, AWriteInPlaceAllocatesNothing) {
@@ -59,10 +60,12 @@ TEST(Allocations, AWriteInPlaceAllocatesNothing) {
 }
 
 TEST(Allocations, ANewSizeAllocatesNothingForEachKernel) {
-  auto f = compile([](Tensor x, Tensor w) {
-    for (int i = 0; i < 20; ++i) x = relu(mm(x, w));
-    return x;
-  }, {.name = "new_size", .recordings_max = 4});
+  auto f = compile(
+      [](Tensor x, Tensor w) {
+        for (int i = 0; i < 20; ++i) x = relu(mm(x, w));
+        return x;
+      },
+      {.name = "new_size", .recordings_max = 4});
   Tensor w = zeros({8, 8});
   std::vector<Tensor> all;
   for (int i = 0; i < 64; ++i) all.push_back(ones({2 + i, 8}));
@@ -71,7 +74,8 @@ TEST(Allocations, ANewSizeAllocatesNothingForEachKernel) {
 }
 
 TEST(Allocations, ManyArgumentsAllocateNoMore) {
-  auto f = compile([](const std::vector<Tensor>& t, Int n) { return t.front() * Scalar(n) + t.back(); }, {.name = "many"});
+  auto f =
+      compile([](const std::vector<Tensor>& t, Int n) { return t.front() * Scalar(n) + t.back(); }, {.name = "many"});
   std::vector<Tensor> args;
   for (int i = 0; i < 32; ++i) args.push_back(ones({4, 4}));
   EXPECT_LE(per_call([&] { f(args, 3); }), 2.0);

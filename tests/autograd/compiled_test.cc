@@ -1,4 +1,5 @@
-// Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in runtime/trace/joint.h).
+// Derivatives of compiled functions, ahead of time and inside them (Note [Differentiable calls] in
+// runtime/trace/joint.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,31 +80,42 @@ std::int64_t bytes_kept(const std::string& explained) {
   return at == std::string::npos ? -1 : std::stoll(explained.substr(at + before.size()));
 }
 
-// Of composites what backward reads is kept: statistics, and of a pool's places a byte each; the rows are made again from what a product gave.
+// Of composites what backward reads is kept: statistics, and of a pool's places a byte each; the rows are made again
+// from what a product gave.
 TEST(CompiledGrad, KeepsPartsOfComposites) {
   constexpr int kSide = 16, kChannels = 8;
-  const Tensor w = random({kChannels, 3, 3, 3}, kFloat32).requires_grad_(), scale = random({kChannels}, kFloat32).requires_grad_(), shift = random({kChannels}, kFloat32).requires_grad_();
+  const Tensor w = random({kChannels, 3, 3, 3}, kFloat32).requires_grad_(),
+               scale = random({kChannels}, kFloat32).requires_grad_(),
+               shift = random({kChannels}, kFloat32).requires_grad_();
   auto block = [](const Tensor& x, const Tensor& w, const Tensor& scale, const Tensor& shift) {
     return max_pool2d(relu(batch_norm(conv2d(x, w, {}, 1, 1), scale, shift, {}, {}, true, 0.1, 1e-5)), 2);
   };
   auto f = compile(block, {.name = "block"});
   const Tensor x = random({4, 3, kSide, kSide}, kFloat32);
   const Tensor weight = random({4, kChannels, kSide / 2, kSide / 2}, kFloat32);
-  std::vector<Tensor> found = grad({f(x, w, scale, shift)}, {w, scale, shift}, {weight}), expected = grad({block(x, w, scale, shift)}, {w, scale, shift}, {weight});
+  std::vector<Tensor> found = grad({f(x, w, scale, shift)}, {w, scale, shift}, {weight}),
+                      expected = grad({block(x, w, scale, shift)}, {w, scale, shift}, {weight});
   for (int i = 0; i < 3; ++i) expect_near(found[i], expected[i], 1e-4);
-  const std::int64_t convolved = 4 * kChannels * kSide * kSide * 4, places = convolved / 16, statistics = 3 * kChannels * 4;
+  const std::int64_t convolved = 4 * kChannels * kSide * kSide * 4, places = convolved / 16,
+                     statistics = 3 * kChannels * 4;
   EXPECT_LE(bytes_kept(f.explain()), convolved + places + statistics) << f.explain();
 }
 
 // Rules name the operators that the program calls, also those that are taken apart.
 TEST(CompiledGrad, CheckpointRulesKnowComposites) {
   auto kept = [](CheckpointPolicy of_softmax) {
-    auto f = compile([=](const Tensor& x, const Tensor& y) {
-      auto rule = [=](std::string_view op) { return op == "softmax" ? of_softmax : CheckpointPolicy::MustRecompute; };
-      return checkpoint(rule, [](const Tensor& a, const Tensor& b) { return a.exp().softmax(-1) * b; }, x, y);
-    }, {.name = "ruled"});
+    auto f = compile(
+        [=](const Tensor& x, const Tensor& y) {
+          auto rule = [=](std::string_view op) {
+            return op == "softmax" ? of_softmax : CheckpointPolicy::MustRecompute;
+          };
+          return checkpoint(
+              rule, [](const Tensor& a, const Tensor& b) { return a.exp().softmax(-1) * b; }, x, y);
+        },
+        {.name = "ruled"});
     Tensor x = random({8, 64}).requires_grad_(), y = random({8, 64}).requires_grad_(), weight = random({8, 64});
-    std::vector<Tensor> found = grad({f(x, y)}, {x, y}, {weight}), expected = grad({x.exp().softmax(-1) * y}, {x, y}, {weight});
+    std::vector<Tensor> found = grad({f(x, y)}, {x, y}, {weight}),
+                        expected = grad({x.exp().softmax(-1) * y}, {x, y}, {weight});
     expect_near(found[0], expected[0]), expect_near(found[1], expected[1]);
     return bytes_kept(f.explain());
   };
@@ -207,7 +219,9 @@ TEST(CompiledGrad, FunctionsOfTheProgram) {
       c.save_for_backward({x});
       return x.clamp(-0.1, 0.1);
     }
-    static std::vector<Tensor> backward(FunctionContext& c, std::vector<Tensor> g) { return {g[0] * c.saved_tensors()[0].abs()}; }
+    static std::vector<Tensor> backward(FunctionContext& c, std::vector<Tensor> g) {
+      return {g[0] * c.saved_tensors()[0].abs()};
+    }
   };
   auto eager = [](const Tensor& x) { return Clip::apply(x * 2).sum(); };
   auto f = compile(eager, {.name = "clip"});
@@ -229,10 +243,12 @@ TEST(CompiledGrad, RandomNumbersAreMadeAgain) {
 
 // Forward's numbers rise from 0, and each node of the backward has one of them.
 TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
-  auto f = compile([](const Tensor& x, const Tensor& k, const Tensor& g, const Tensor& b, const Tensor& w) {
-    Tensor mean = zeros({3}, x.options()), var = ones({3}, x.options());
-    return linear(batch_norm(conv2d(x, k), g, b, mean, var, true, 0.1, 1e-5, false).relu().flatten(1), w).sum();
-  }, {.name = "net"});
+  auto f = compile(
+      [](const Tensor& x, const Tensor& k, const Tensor& g, const Tensor& b, const Tensor& w) {
+        Tensor mean = zeros({3}, x.options()), var = ones({3}, x.options());
+        return linear(batch_norm(conv2d(x, k), g, b, mean, var, true, 0.1, 1e-5, false).relu().flatten(1), w).sum();
+      },
+      {.name = "net"});
   auto leaf = [](std::initializer_list<Int> s) { return random(s).requires_grad_(); };
   Tensor x = random({2, 2, 5, 5}), k = leaf({3, 2, 3, 3}), g = leaf({3}), b = leaf({3}), w = leaf({4, 27});
   f(x, k, g, b, w).backward();
@@ -241,7 +257,8 @@ TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
   ASSERT_NE(seam, std::string::npos) << text;
   auto numbers = [](const std::string& s, const std::string& mark) {
     std::vector<int> all;
-    for (std::size_t at = s.find(mark); at != std::string::npos; at = s.find(mark, at + 1)) all.push_back(std::atoi(s.c_str() + at + mark.size()));
+    for (std::size_t at = s.find(mark); at != std::string::npos; at = s.find(mark, at + 1))
+      all.push_back(std::atoi(s.c_str() + at + mark.size()));
     return all;
   };
   const std::vector<int> forward = numbers(text.substr(0, seam), "; #"), of = numbers(text.substr(seam), " of #");
@@ -271,10 +288,12 @@ TEST(CompiledGrad, NodesOfABackwardSayWhoseTheyAre) {
 
 TEST(CompiledGrad, VariablesOfTheSurroundingsKeepTheirPlaceOnTheTape) {
   Tensor kept = zeros({4}, {.dtype = kFloat64});
-  auto f = compile([&kept](const Tensor& x) {
-    kept = x * 3;
-    return x.sum();
-  }, {.name = "keeps"});
+  auto f = compile(
+      [&kept](const Tensor& x) {
+        kept = x * 3;
+        return x.sum();
+      },
+      {.name = "keeps"});
   Tensor x = random({4}).requires_grad_();
   f(x);
   expect_near(grad({kept.sum()}, {x})[0], full({4}, 3.0, {.dtype = kFloat64}));
@@ -282,10 +301,12 @@ TEST(CompiledGrad, VariablesOfTheSurroundingsKeepTheirPlaceOnTheTape) {
 
 TEST(CompiledGrad, BackwardInsideFallsBackAndIsRight) {
   Tensor w = random({4}).requires_grad_();
-  auto f = compile([w](const Tensor& x) {
-    (x * w).sum().backward();
-    return w.grad().clone();
-  }, {.name = "backward_inside"});
+  auto f = compile(
+      [w](const Tensor& x) {
+        (x * w).sum().backward();
+        return w.grad().clone();
+      },
+      {.name = "backward_inside"});
   Tensor x = random({4});
   expect_near(f(x), x);
   expect_near(w.grad(), x);

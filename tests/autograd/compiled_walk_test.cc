@@ -61,7 +61,9 @@ struct Secret : reprise::Function<Secret> {
     c.more = std::make_shared<int>(3);
     return x * 3;
   }
-  static std::vector<Tensor> backward(FunctionContext& c, std::vector<Tensor> g) { return {g[0] * *std::static_pointer_cast<int>(c.more)}; }
+  static std::vector<Tensor> backward(FunctionContext& c, std::vector<Tensor> g) {
+    return {g[0] * *std::static_pointer_cast<int>(c.more)};
+  }
 };
 
 TEST(CompiledAutograd, HooksDivideAWalk) {
@@ -71,9 +73,14 @@ TEST(CompiledAutograd, HooksDivideAWalk) {
   auto walk = [&](const Tensor& x, double factor) {
     Tensor h = linear(x, w).tanh(), y = (h * h).exp(), z = y.softmax(-1) * y;
     y.register_hook([&order, factor](const Tensor& g) { return order.push_back("of y"), g * factor; });
-    h.grad_fn().register_prehook([&](std::vector<Tensor>& grads) { order.push_back("before tanh"), grads[0] = grads[0] + 1; });
-    z.grad_fn().register_hook([&](std::vector<Tensor>& given, const std::vector<Tensor>& taken) { order.push_back("behind mul"), given[0] = given[0] - taken[0]; });
-    h.grad_fn().register_hook([&](std::vector<Tensor>& given, const std::vector<Tensor>&) { order.push_back("behind tanh"), given[0] = given[0] * 2; });
+    h.grad_fn().register_prehook(
+        [&](std::vector<Tensor>& grads) { order.push_back("before tanh"), grads[0] = grads[0] + 1; });
+    z.grad_fn().register_hook([&](std::vector<Tensor>& given, const std::vector<Tensor>& taken) {
+      order.push_back("behind mul"), given[0] = given[0] - taken[0];
+    });
+    h.grad_fn().register_hook([&](std::vector<Tensor>& given, const std::vector<Tensor>&) {
+      order.push_back("behind tanh"), given[0] = given[0] * 2;
+    });
     return z.sum();
   };
   GradHook of_leaf = w.register_hook([&](const Tensor& g) { return order.push_back("of w"), g + 0.5; });
@@ -109,7 +116,8 @@ TEST(CompiledAutograd, GradientsOfTensorsOnTheWay) {
     const std::vector<Tensor> expected = derive();
     const auto on = compiled.enable();
     const std::vector<Tensor> found = derive(), again = derive();
-    for (std::size_t i = 0; i < expected.size(); ++i) expect_near(found[i], expected[i]), expect_near(again[i], expected[i]);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      expect_near(found[i], expected[i]), expect_near(again[i], expected[i]);
     expect_near(grad({z.sum()}, {y}, {}, {.retain_graph = true})[0], expected[1]);
   }
   EXPECT_EQ(compiled.counts().eager, 0);
@@ -150,8 +158,11 @@ TEST(CompiledAutograd, WhatIsKeptMayBePacked) {
   const Tensor x = random({3, 5}).requires_grad_();
   int unpacked = 0;
   auto loss = [&] {
-    const SavedTensorHooks hooks([](const Tensor& t) -> SavedTensorHooks::Packed { return std::make_shared<Tensor>(t.to(kFloat32)); },
-                                 [&](const SavedTensorHooks::Packed& p) { return ++unpacked, std::static_pointer_cast<Tensor>(p)->to(kFloat64); });
+    const SavedTensorHooks hooks(
+        [](const Tensor& t) -> SavedTensorHooks::Packed { return std::make_shared<Tensor>(t.to(kFloat32)); },
+        [&](const SavedTensorHooks::Packed& p) {
+          return ++unpacked, std::static_pointer_cast<Tensor>(p)->to(kFloat64);
+        });
     return (x.tanh() * x.exp()).sum();
   };
   const Tensor expected = grad({loss()}, {x})[0];

@@ -1,4 +1,5 @@
-// Every derivative against finite differences in float64, of first and second order; and each way to it against the plain one: layouts, half types, sizes 0 and 1, in place, compiled.
+// Every derivative against finite differences in float64, of first and second order; and each way to it against the
+// plain one: layouts, half types, sizes 0 and 1, in place, compiled.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -80,12 +81,14 @@ Sample sample(const RowCase& c, std::int64_t n, DType t = kFloat64) {
     if (!s.follows[i]) continue;
     Tensor x = s.tensors[i].to(kFloat64);
     if (c.row == "erfinv") x = x * 0.25;
-    s.tensors[i] = (x + scattered(x, static_cast<double>(i)) * (grid ? 0.004 : 0.02) + (grid ? 0.02 : 0.03)).to(s.tensors[i].dtype());
+    s.tensors[i] = (x + scattered(x, static_cast<double>(i)) * (grid ? 0.004 : 0.02) + (grid ? 0.02 : 0.03))
+                       .to(s.tensors[i].dtype());
   }
   return s;
 }
 
-/// Rows that read one triangle of what is symmetric, and those whose vectors have signs that an algorithm chose, or that no derivative has.
+/// Rows that read one triangle of what is symmetric, and those whose vectors have signs that an algorithm chose, or
+/// that no derivative has.
 std::vector<Tensor> function_of(const OpCase& c, std::vector<Tensor> t, bool inplace = false) {
   const std::string_view name = graph::op(c.op).name();
   if (name == "cholesky" || name == "linalg_eigh") t[0] = (t[0] + mT(t[0])) * 0.5;
@@ -104,7 +107,8 @@ std::vector<Tensor> function_of(const OpCase& c, std::vector<Tensor> t, bool inp
 
 std::vector<Tensor> leaves(const std::vector<Tensor>& tensors, const std::vector<bool>& follows) {
   std::vector<Tensor> all;
-  for (std::size_t i = 0; i < tensors.size(); ++i) all.push_back(follows[i] ? tensors[i].detach().requires_grad_() : tensors[i]);
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    all.push_back(follows[i] ? tensors[i].detach().requires_grad_() : tensors[i]);
   return all;
 }
 std::vector<Tensor> chosen(const std::vector<Tensor>& tensors, const std::vector<bool>& follows) {
@@ -126,7 +130,8 @@ std::vector<Tensor> defined(std::vector<Tensor> grads, const std::vector<Tensor>
 }
 
 /// The gradients of a call's results, weighted, of all tensors that it follows.
-std::vector<Tensor> gradients(const OpCase& c, const std::vector<Tensor>& tensors, const std::vector<bool>& follows, bool create_graph = false, const std::vector<Tensor>* own = nullptr) {
+std::vector<Tensor> gradients(const OpCase& c, const std::vector<Tensor>& tensors, const std::vector<bool>& follows,
+                              bool create_graph = false, const std::vector<Tensor>* own = nullptr) {
   const std::vector<Tensor> x = own ? *own : leaves(tensors, follows), wanted = chosen(x, follows);
   std::vector<Tensor> made;
   for (const Tensor& t : function_of(c, x))
@@ -169,7 +174,8 @@ bool is_double(const Sample& s) {
 }
 
 /// `most_of`: what is larger is not compared (it may be beyond a half type).
-void expect_close(const std::vector<Tensor>& got, const std::vector<Tensor>& want, double tolerance, double most_of = HUGE_VAL) {
+void expect_close(const std::vector<Tensor>& got, const std::vector<Tensor>& want, double tolerance,
+                  double most_of = HUGE_VAL) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < want.size(); ++i) {
     ASSERT_EQ(graph::sizes_text(got[i].sizes()), graph::sizes_text(want[i].sizes())) << "gradient " << i;
@@ -178,7 +184,9 @@ void expect_close(const std::vector<Tensor>& got, const std::vector<Tensor>& wan
     for (double v : b)
       if (std::abs(v) <= most_of) most = std::max(most, std::abs(v));
     for (std::size_t k = 0; k < b.size(); ++k)
-      ASSERT_TRUE(a[k] == b[k] || std::abs(b[k]) > most_of ||  (std::isnan(a[k]) && std::isnan(b[k])) || std::abs(a[k] - b[k]) <= tolerance * (1 + most)) << "gradient " << i << ", element " << k << " is " << a[k] << ", not " << b[k];
+      ASSERT_TRUE(a[k] == b[k] || std::abs(b[k]) > most_of || (std::isnan(a[k]) && std::isnan(b[k])) ||
+                  std::abs(a[k] - b[k]) <= tolerance * (1 + most))
+          << "gradient " << i << ", element " << k << " is " << a[k] << ", not " << b[k];
   }
 }
 
@@ -207,7 +215,8 @@ TEST_P(DerivativeValues, FiniteDifferences) {
     }
     const std::vector<Tensor> got = gradients(s.call, s.tensors, s.follows), d = weights_of(got, 7);
     const bool exact = is_double(s);
-    const double want = slope(s, d, exact ? 2e-4 : 2e-2, [&](const std::vector<Tensor>& t) { return value_of(s.call, t, s.follows); });
+    const double want =
+        slope(s, d, exact ? 2e-4 : 2e-2, [&](const std::vector<Tensor>& t) { return value_of(s.call, t, s.follows); });
     const double have = dot(got, d);
     EXPECT_NEAR(have, want, (exact ? 2e-7 : 5e-3) * (1 + std::abs(want))) << describe(s.call);
   }
@@ -218,24 +227,36 @@ TEST_P(DerivativeValues, SecondOrder) {
   if (c().row == "ctc_loss") return;  // one derivative, as ATen's
   const Sample s = sample(c(), 4, widest(c()));
   if (!is_double(s)) return;
-  const std::vector<Tensor> x = leaves(s.tensors, s.follows), first = gradients(s.call, s.tensors, s.follows, true, &x), u = weights_of(first, 5), wanted = chosen(x, s.follows);
+  const std::vector<Tensor> x = leaves(s.tensors, s.follows), first = gradients(s.call, s.tensors, s.follows, true, &x),
+                            u = weights_of(first, 5), wanted = chosen(x, s.follows);
   Tensor h;
   for (std::size_t i = 0; i < first.size(); ++i)
     if (first[i].requires_grad()) h = h.defined() ? h + sum(first[i] * u[i]) : sum(first[i] * u[i]);
-  const std::vector<Tensor> got = h.defined() ? defined(grad({h}, wanted, {}, {.allow_unused = true}), wanted) : defined(std::vector<Tensor>(wanted.size()), wanted);
+  const std::vector<Tensor> got = h.defined() ? defined(grad({h}, wanted, {}, {.allow_unused = true}), wanted)
+                                              : defined(std::vector<Tensor>(wanted.size()), wanted);
   const std::vector<Tensor> d = weights_of(got, 7);
-  const double want = slope(s, d, 2e-4, [&](const std::vector<Tensor>& t) { return dot(gradients(s.call, t, s.follows), u); });
+  const double want =
+      slope(s, d, 2e-4, [&](const std::vector<Tensor>& t) { return dot(gradients(s.call, t, s.follows), u); });
   EXPECT_NEAR(dot(got, d), want, 2e-6 * (1 + std::abs(want))) << describe(s.call);
 }
 
 TEST_P(DerivativeValues, Layouts) {
   const Sample s = sample(c(), 5, widest(c()));
-  if (c().row == "view" || c().row == "as_strided" || c().row == "as_strided_scatter" ) return;  // what they give is a matter of the layout
-  auto with_an_offset = [](const Tensor& t) { return t.dim() == 0 ? t : cat({zeros_like(t.slice(0, 0, 1)), t}, 0).slice(0, t.size(0) > 0 ? 1 : 0); };
-  auto expanded = [](const Tensor& t) { return t.dim() == 0 || t.size(0) == 0 ? t : t.slice(0, 0, 1).expand(t.sizes()); };
-  for (const std::function<Tensor(const Tensor&)>& layout : {std::function<Tensor(const Tensor&)>(transposed_memory), std::function<Tensor(const Tensor&)>(with_gaps), std::function<Tensor(const Tensor&)>(with_an_offset), std::function<Tensor(const Tensor&)>(expanded)}) {
+  // what they give is a matter of the layout
+  if (c().row == "view" || c().row == "as_strided" || c().row == "as_strided_scatter") return;
+  auto with_an_offset = [](const Tensor& t) {
+    return t.dim() == 0 ? t : cat({zeros_like(t.slice(0, 0, 1)), t}, 0).slice(0, t.size(0) > 0 ? 1 : 0);
+  };
+  auto expanded = [](const Tensor& t) {
+    return t.dim() == 0 || t.size(0) == 0 ? t : t.slice(0, 0, 1).expand(t.sizes());
+  };
+  for (const std::function<Tensor(const Tensor&)>& layout :
+       {std::function<Tensor(const Tensor&)>(transposed_memory), std::function<Tensor(const Tensor&)>(with_gaps),
+        std::function<Tensor(const Tensor&)>(with_an_offset), std::function<Tensor(const Tensor&)>(expanded)}) {
     std::vector<Tensor> given, dense;
-    for (std::size_t i = 0; i < s.tensors.size(); ++i) given.push_back(s.follows[i] ? layout(s.tensors[i]) : s.tensors[i]), dense.push_back(given.back().clone().contiguous());
+    for (std::size_t i = 0; i < s.tensors.size(); ++i)
+      given.push_back(s.follows[i] ? layout(s.tensors[i]) : s.tensors[i]),
+          dense.push_back(given.back().clone().contiguous());
     try {
       call(s.call, dense);
     } catch (const Error&) {
@@ -256,7 +277,11 @@ TEST_P(DerivativeValues, Halves) {
     for (const Tensor& x : s.tensors) wide.push_back(is_floating(x.dtype()) ? x.to(kFloat64) : x);
     const std::vector<Tensor> got = gradients(s.call, s.tensors, s.follows);
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].dtype(), chosen(s.tensors, s.follows)[i].dtype());
-    expect_close(got, gradients(s.call, wide, s.follows), t == kFloat32 ? 1e-4 : t == kFloat16 ? 1e-2 : 8e-2, t == kFloat16 ? 3e4 : HUGE_VAL);
+    expect_close(got, gradients(s.call, wide, s.follows),
+                 t == kFloat32   ? 1e-4
+                 : t == kFloat16 ? 1e-2
+                                 : 8e-2,
+                 t == kFloat16 ? 3e4 : HUGE_VAL);
     if (HasFatalFailure()) return;
   }
 }
@@ -270,7 +295,8 @@ TEST_P(DerivativeValues, NoElements) {
     return;  // there is no such call
   }
   const std::vector<Tensor> got = gradients(s.call, s.tensors, s.follows), of = chosen(s.tensors, s.follows);
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(graph::sizes_text(got[i].sizes()), graph::sizes_text(of[i].sizes()));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_EQ(graph::sizes_text(got[i].sizes()), graph::sizes_text(of[i].sizes()));
 }
 
 TEST_P(DerivativeValues, InPlace) {
@@ -289,7 +315,8 @@ TEST_P(DerivativeValues, InPlace) {
   written[0] = x[0] * 1;
   call(s.call, written, true);
   if (!written[0].requires_grad()) return;
-  expect_close(defined(grad({written[0]}, wanted, weights_of({written[0]}), {.allow_unused = true}), wanted), want, 1e-9);
+  expect_close(defined(grad({written[0]}, wanted, weights_of({written[0]}), {.allow_unused = true}), wanted), want,
+               1e-9);
 }
 
 // One compilation of the gradients for all sizes of 2 and more.
@@ -297,11 +324,14 @@ TEST_P(Derivatives, Compiled) {
   const Sample first = sample(c(), 5, widest(c()));
   if (first.tensors.empty()) return;
   const bool many_steps = c().row.find("_steps") != std::string::npos;  // a compilation for each number of steps
-  auto f = compile([&](const std::vector<Tensor>& t, const std::vector<Int>& n) { return gradients(with_symbols(first.call, n), t, first.follows); }, {.name = c().row});
+  auto f = compile([&](const std::vector<Tensor>& t,
+                       const std::vector<Int>& n) { return gradients(with_symbols(first.call, n), t, first.follows); },
+                   {.name = c().row});
   for (std::int64_t n : {5, 8, 6}) {
     SCOPED_TRACE(n);
     const Sample s = sample(c(), n, widest(c()));
-    expect_close(f(s.tensors, symbols_of(s.call)), gradients(s.call, s.tensors, s.follows), widest(c()) == kFloat64 ? 1e-9 : 1e-4);
+    expect_close(f(s.tensors, symbols_of(s.call)), gradients(s.call, s.tensors, s.follows),
+                 widest(c()) == kFloat64 ? 1e-9 : 1e-4);
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;

@@ -1,6 +1,8 @@
-// Random programs with in-place operators, views, custom functions, hooks and scopes, whose gradients must be the same eagerly, ahead of time, inside a compiled function and by compiled walks.
-// AUTOGRAD_PROGRAMS (300) and AUTOGRAD_SEED (0) run more, or one again: AUTOGRAD_PROGRAMS=5000 build/tests/test_autograd --gtest_filter='RandomGradients.*'
-// AUTOGRAD_WRITE=file writes each eager call as a line of JSON, which scripts/compare_torch_programs.py lets PyTorch compute.
+// Random programs with in-place operators, views, custom functions, hooks and scopes, whose gradients must be the same
+// eagerly, ahead of time, inside a compiled function and by compiled walks. AUTOGRAD_PROGRAMS (300) and AUTOGRAD_SEED
+// (0) run more, or one again: AUTOGRAD_PROGRAMS=5000 build/tests/test_autograd --gtest_filter='RandomGradients.*'
+// AUTOGRAD_WRITE=file writes each eager call as a line of JSON, which scripts/compare_torch_programs.py lets PyTorch
+// compute.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -57,15 +59,17 @@ void hear(std::size_t step) {
 
 void add_hook(const Tensor& made, std::size_t step, unsigned kind) {
   if (kind % 3 == 0 || !made.grad_fn()) made.register_hook([step](const Tensor& g) { return hear(step), g * 2; });
-  else if (kind % 3 == 1) made.grad_fn().register_prehook([step](std::vector<Tensor>& grads) {
-    hear(step);
-    for (Tensor& g : grads)
-      if (g.defined()) g = g * 0.5;
-  });
-  else made.grad_fn().register_hook([step](std::vector<Tensor>& given, const std::vector<Tensor>& taken) {
-    hear(step);
-    if (!given.empty() && given[0].defined() && taken[0].defined()) given[0] = given[0] + taken[0].sum();
-  });
+  else if (kind % 3 == 1)
+    made.grad_fn().register_prehook([step](std::vector<Tensor>& grads) {
+      hear(step);
+      for (Tensor& g : grads)
+        if (g.defined()) g = g * 0.5;
+    });
+  else
+    made.grad_fn().register_hook([step](std::vector<Tensor>& given, const std::vector<Tensor>& taken) {
+      hear(step);
+      if (!given.empty() && given[0].defined() && taken[0].defined()) given[0] = given[0] + taken[0].sum();
+    });
 }
 
 std::vector<Tensor> run(const Program& p, const Leaves& l) {
@@ -102,7 +106,10 @@ std::vector<Tensor> run(const Program& p, const Leaves& l) {
       case 18: a.slice(1, 0, 1).copy_(b.slice(1, 1, 2)), made = a; break;
       case 19: a.select(0, 0).mul_(c), made = a * 1; break;
       case 20: a.t().select(0, 1).add_(1), made = a; break;
-      case 21: made = zeros(a.sizes(), a.options()), made.select(1, 0).copy_(a.select(1, 1)), made.slice(0, 0, 1).add_(b.slice(0, 0, 1)); break;
+      case 21:
+        made = zeros(a.sizes(), a.options()), made.select(1, 0).copy_(a.select(1, 1)),
+        made.slice(0, 0, 1).add_(b.slice(0, 0, 1));
+        break;
       case 22: a.copy_(b), made = a; break;
       case 23: a.tanh_(), made = a; break;
       // views that stay
@@ -115,7 +122,9 @@ std::vector<Tensor> run(const Program& p, const Leaves& l) {
         made = a * c;
         if (p.hooks && made.requires_grad()) add_hook(made, pool.size(), s.p);
         break;
-      default: made = checkpoint([](const Tensor& t, const Tensor& u) { return (t * u).tanh() + t; }, a.clone(), b.clone()); break;
+      default:
+        made = checkpoint([](const Tensor& t, const Tensor& u) { return (t * u).tanh() + t; }, a.clone(), b.clone());
+        break;
     }
     pool.push_back(made);
   }
@@ -173,12 +182,15 @@ Outcome outcome(F&& f) {
 }
 
 std::string difference(const Outcome& want, const Outcome& got) {
-  if (want.error.has_value() != got.error.has_value()) return "eager " + (want.error ? "throws " + want.what : "does not throw") + ", the other " + (got.error ? "throws " + got.what : "does not");
+  if (want.error.has_value() != got.error.has_value())
+    return "eager " + (want.error ? "throws " + want.what : "does not throw") + ", the other " +
+           (got.error ? "throws " + got.what : "does not");
   if (want.error) return *want.error == *got.error ? "" : "eager throws " + want.what + ", the other " + got.what;
   auto differ = [](const std::vector<Tensor>& a, const std::vector<Tensor>& b, const char* what) -> std::string {
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (a[i].defined() != b[i].defined()) return std::string(what) + " " + std::to_string(i) + " is undefined in one";
-      if (a[i].defined() && !allclose(a[i], b[i], 1e-7, 1e-9)) return std::string(what) + " " + std::to_string(i) + ":\n" + a[i].str() + "\n" + b[i].str();
+      if (a[i].defined() && !allclose(a[i], b[i], 1e-7, 1e-9))
+        return std::string(what) + " " + std::to_string(i) + ":\n" + a[i].str() + "\n" + b[i].str();
     }
     return "";
   };
@@ -188,7 +200,9 @@ std::string difference(const Outcome& want, const Outcome& got) {
 
 std::string text(const Program& p) {
   std::string s = "seed " + std::to_string(p.seed) + (p.hooks ? " (hooks):" : ":");
-  for (const Step& t : p.steps) s += " {" + std::to_string(t.op) + ", " + std::to_string(t.a) + ", " + std::to_string(t.b) + ", " + std::to_string(t.p) + "}";
+  for (const Step& t : p.steps)
+    s += " {" + std::to_string(t.op) + ", " + std::to_string(t.a) + ", " + std::to_string(t.b) + ", " +
+         std::to_string(t.p) + "}";
   return s;
 }
 
@@ -207,7 +221,12 @@ void write_down(const Program& p, const Leaves& l, const Outcome& eager) {
     for (const Tensor& t : list) made.push_back(told(t));
     return made;
   };
-  nlohmann::json line{{"seed", p.seed}, {"hooks", p.hooks}, {"error", eager.what}, {"leaves", all({l.x, l.y, l.w, l.b})}, {"gradients", all(eager.gradients)}, {"values", all(eager.values)}};
+  nlohmann::json line{{"seed", p.seed},
+                      {"hooks", p.hooks},
+                      {"error", eager.what},
+                      {"leaves", all({l.x, l.y, l.w, l.b})},
+                      {"gradients", all(eager.gradients)},
+                      {"values", all(eager.values)}};
   for (const Tensor& t : {l.x, l.y, l.w, l.b}) line["wants"].push_back(t.requires_grad());
   for (const Step& s : p.steps) line["steps"].push_back({s.op, s.a, s.b, s.p});
   out << line.dump() << std::endl;
@@ -219,12 +238,18 @@ struct Tally {
 
 std::string check(const Program& p, Tally& tally) {
   using Results = std::vector<Tensor>;
-  auto ahead = compile([&p](const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& b) { return run(p, {x, y, w, b}); }, {.name = "ahead"});
-  auto inside = compile([&p](const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& b) {
-    Leaves l{x.detach(), y.detach(), w.detach(), b.detach()};
-    for (const Tensor& t : {l.x, l.y, l.w, l.b}) t.requires_grad_();
-    return grad({loss_of(run(p, l))}, {l.x, l.y, l.w, l.b}, {}, {.allow_unused = true});
-  }, {.name = "inside"});
+  auto ahead = compile(
+      [&p](const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& b) {
+        return run(p, {x, y, w, b});
+      },
+      {.name = "ahead"});
+  auto inside = compile(
+      [&p](const Tensor& x, const Tensor& y, const Tensor& w, const Tensor& b) {
+        Leaves l{x.detach(), y.detach(), w.detach(), b.detach()};
+        for (const Tensor& t : {l.x, l.y, l.w, l.b}) t.requires_grad_();
+        return grad({loss_of(run(p, l))}, {l.x, l.y, l.w, l.b}, {}, {.allow_unused = true});
+      },
+      {.name = "inside"});
   CompiledAutograd walks;
   for (unsigned call = 0; call < 3; ++call) {
     const int n = 2 + static_cast<int>((p.seed + call) % 3), m = 2 + static_cast<int>(p.seed % 2);
@@ -242,14 +267,17 @@ std::string check(const Program& p, Tally& tally) {
     const Outcome eager = outcome([&](Outcome& o) { t_heard = &o.heard, derive(o, run(p, el), el); });
     write_down(p, el, eager);
     const Outcome compiled = outcome([&](Outcome& o) { derive(o, ahead(al.x, al.y, al.w, al.b), al); });
-    if (std::string d = difference(eager, compiled); !d.empty()) return "ahead of time, call " + std::to_string(call) + ": " + d;
+    if (std::string d = difference(eager, compiled); !d.empty())
+      return "ahead of time, call " + std::to_string(call) + ": " + d;
     const Outcome walked = outcome([&](Outcome& o) {
       t_heard = &o.heard;
       const auto on = walks.enable();
       derive(o, run(p, wl), wl);
     });
-    if (std::string d = difference(eager, walked); !d.empty()) return "compiled walk, call " + std::to_string(call) + ": " + d;
-    if (!eager.error && eager.heard != walked.heard) return "compiled walk, call " + std::to_string(call) + ": hooks are called in another order, or not as often";
+    if (std::string d = difference(eager, walked); !d.empty())
+      return "compiled walk, call " + std::to_string(call) + ": " + d;
+    if (!eager.error && eager.heard != walked.heard)
+      return "compiled walk, call " + std::to_string(call) + ": hooks are called in another order, or not as often";
     if (walks.counts().eager) return "compiled walk, call " + std::to_string(call) + ": runs eagerly";
     auto all = [](Leaves l) {
       l = {l.x.detach(), l.y.detach(), l.w.detach(), l.b.detach()};
@@ -257,7 +285,8 @@ std::string check(const Program& p, Tally& tally) {
     };
     const Leaves full = all(il);
     const Outcome plain = outcome([&](Outcome& o) {
-      Leaves own{full.x.clone().requires_grad_(), full.y.clone().requires_grad_(), full.w.clone().requires_grad_(), full.b.clone().requires_grad_()};
+      Leaves own{full.x.clone().requires_grad_(), full.y.clone().requires_grad_(), full.w.clone().requires_grad_(),
+                 full.b.clone().requires_grad_()};
       o.gradients = grad({loss_of(run(p, own))}, {own.x, own.y, own.w, own.b}, {}, {.allow_unused = true});
     });
     const Outcome in = outcome([&](Outcome& o) { o.gradients = inside(full.x, full.y, full.w, full.b); });
@@ -300,7 +329,8 @@ TEST(RandomGradients, AreTheSameHoweverTheyAreFound) {
       ADD_FAILURE() << text(p) << "\n" << d;
     }
   }
-  std::printf("%lld calls compared, %lld of them throw; ahead of time: %lld compilations, %lld calls served eagerly\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.threw),
+  std::printf("%lld calls compared, %lld of them throw; ahead of time: %lld compilations, %lld calls served eagerly\n",
+              static_cast<long long>(tally.compared), static_cast<long long>(tally.threw),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.eager));
 }
 

@@ -214,7 +214,10 @@ TEST(Tape, FunctionsOfTheProgram) {
   Tensor g = grad({y.sum()}, {x}, {}, {.create_graph = true})[0];
   EXPECT_EQ(values(g), (std::vector<double>{3, 12}));
   EXPECT_EQ(values(grad({g.sum()}, {x})[0]), (std::vector<double>{6, 12}));
-  EXPECT_NE(message_of([&] { Wrong::apply(x, x).sum().backward(); }).find("backward gives 1 gradients; forward takes 2 tensors"), std::string::npos);
+  EXPECT_NE(message_of([&] {
+              Wrong::apply(x, x).sum().backward();
+            }).find("backward gives 1 gradients; forward takes 2 tensors"),
+            std::string::npos);
   Tensor z = x * 1;
   Doubling::apply(z);
   EXPECT_EQ(values(grad({(z * z).sum()}, {x})[0]), (std::vector<double>{8, 16}));
@@ -247,8 +250,9 @@ TEST(Tape, SavedTensorsMayBeKeptElsewhere) {
   int packed = 0, unpacked = 0;
   Tensor y;
   {
-    SavedTensorHooks hooks([&](const Tensor& t) -> SavedTensorHooks::Packed { return ++packed, std::make_shared<Tensor>(t.clone()); },
-                           [&](const SavedTensorHooks::Packed& p) { return ++unpacked, *static_cast<Tensor*>(p.get()); });
+    SavedTensorHooks hooks(
+        [&](const Tensor& t) -> SavedTensorHooks::Packed { return ++packed, std::make_shared<Tensor>(t.clone()); },
+        [&](const SavedTensorHooks::Packed& p) { return ++unpacked, *static_cast<Tensor*>(p.get()); });
     y = (x * x).exp().sum();
   }
   std::vector<Tensor> g = grad({y}, {x});
@@ -289,12 +293,15 @@ TEST(Tape, ThreadsMayDeriveAtOnce) {
 TEST(Tape, SlopesAtTheEdges) {
   auto leaf = [](std::initializer_list<double> v) { return tensor_of(std::vector<double>(v)).requires_grad_(); };
   auto of = [](const Tensor& made, const Tensor& x) { return grad({made.sum()}, {x})[0]; };
-  auto expect = [](const Tensor& g, std::initializer_list<double> v) { EXPECT_TRUE(allclose(g, tensor_of(std::vector<double>(v)), 1e-9, 1e-12)) << g.str(); };
+  auto expect = [](const Tensor& g, std::initializer_list<double> v) {
+    EXPECT_TRUE(allclose(g, tensor_of(std::vector<double>(v)), 1e-9, 1e-12)) << g.str();
+  };
 
   Tensor x = leaf({3, 4, 5});
   expect(of(index_select(x, 0, tensor_of(std::vector<std::int64_t>{1}).reshape({})), x), {0, 1, 0});
   const Tensor rows = randn({2, 3}, {.dtype = kFloat64}).requires_grad_();
-  expect(of(index_select(rows, 1, tensor_of(std::vector<std::int64_t>{2}).reshape({})), rows).reshape({-1}), {0, 0, 1, 0, 0, 1});
+  expect(of(index_select(rows, 1, tensor_of(std::vector<std::int64_t>{2}).reshape({})), rows).reshape({-1}),
+         {0, 0, 1, 0, 0, 1});
 
   x = leaf({-3, 0.04, 0.26, 30});
   const Tensor quantized = fake_quantize_per_tensor_affine(x, 0.1, 0, -20, 127);

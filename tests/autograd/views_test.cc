@@ -1,6 +1,6 @@
-// Results of compiled calls that share memory, on the tape (Note [Views on the tape] in runtime/trace/tape_views.h): what the
-// caller writes afterwards means what it means after an eager call. Also views that custom functions return, and
-// gradients that are retained over writes.
+// Results of compiled calls that share memory, on the tape (Note [Views on the tape] in runtime/trace/tape_views.h):
+// what the caller writes afterwards means what it means after an eager call. Also views that custom functions return,
+// and gradients that are retained over writes.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -314,7 +314,10 @@ const Argument kArguments[] = {
     {"leaf", [](const Tensor& leaf) { return leaf; }},
     {"made", [](const Tensor& leaf) { return leaf * 1; }},
     {"plain", [](const Tensor& leaf) { return leaf.detach().clone(); }},
-    {"view", [](const Tensor& leaf) { return cat({leaf, leaf}, 0).slice(0, 1, leaf.size(0) + 1); }},
+    {"view",
+     [](const Tensor& leaf) {
+       return cat({leaf, leaf}, 0).slice(0, 1, leaf.size(0) + 1);
+     }},
     {"view of a leaf", [](const Tensor& leaf) { return leaf.view({-1}).view(leaf.sizes()); }},
     {"view made off", [](const Tensor& leaf) { return off(&flat, leaf * 1)[0].view(leaf.sizes()); }},
     {"written view made off",
@@ -402,29 +405,103 @@ TEST(ViewsOnTheTape, HooksOfWhatACallWrites) {
       {"a view", [](const Tensor& x) { return x.t(); }},
       {"writes", [](const Tensor& x) { return x.mul_(3) * 1; }},
       {"returns it", [](const Tensor& x) { return x.mul_(3); }},
-      {"reads, then writes", [](const Tensor& x) { Tensor r = x * 5; x.mul_(3); return r; }},
-      {"writes a part", [](const Tensor& x) { x.select(0, 0).mul_(3); return x * 2; }},
-      {"writes through a view", [](const Tensor& x) { Tensor v = x.t(); v.mul_(3); v.add_(x); return v; }},
-      {"a view, then writes", [](const Tensor& x) { Tensor v = x.t(); x.mul_(3); return v * x; }},
+      {"reads, then writes",
+       [](const Tensor& x) {
+         Tensor r = x * 5;
+         x.mul_(3);
+         return r;
+       }},
+      {"writes a part",
+       [](const Tensor& x) {
+         x.select(0, 0).mul_(3);
+         return x * 2;
+       }},
+      {"writes through a view",
+       [](const Tensor& x) {
+         Tensor v = x.t();
+         v.mul_(3);
+         v.add_(x);
+         return v;
+       }},
+      {"a view, then writes",
+       [](const Tensor& x) {
+         Tensor v = x.t();
+         x.mul_(3);
+         return v * x;
+       }},
       {"by what it was", [](const Tensor& x) { return x.mul_(x * 2) * 1; }},
-      {"all of it", [](const Tensor& x) { Tensor y = tanh(x); x.fill_(2); return y; }},
+      {"all of it",
+       [](const Tensor& x) {
+         Tensor y = tanh(x);
+         x.fill_(2);
+         return y;
+       }},
       {"copy_", [](const Tensor& x) { return x.copy_(x * 2); }},
-      {"off", [](const Tensor& x) { { const NoGradScope no; x.mul_(3); } return x * 2; }},
-      {"off, returned", [](const Tensor& x) { { const NoGradScope no; x.mul_(3); } return x.mul_(2).t(); }},
-      {"detached", [](const Tensor& x) { x.detach().mul_(2); return x * 2; }},
-      {"a hook between writes", [](const Tensor& x) { x.mul_(3); x.register_hook(seven); return x.mul_(5); }},
-      {"a hook behind a write", [](const Tensor& x) { x.mul_(3); x.register_hook(seven); return x * 2; }},
-      {"a hook of a result", [](const Tensor& x) { Tensor y = x * 2; y.register_hook(seven); return y; }},
+      {"off",
+       [](const Tensor& x) {
+         {
+           const NoGradScope no;
+           x.mul_(3);
+         }
+         return x * 2;
+       }},
+      {"off, returned",
+       [](const Tensor& x) {
+         {
+           const NoGradScope no;
+           x.mul_(3);
+         }
+         return x.mul_(2).t();
+       }},
+      {"detached",
+       [](const Tensor& x) {
+         x.detach().mul_(2);
+         return x * 2;
+       }},
+      {"a hook between writes",
+       [](const Tensor& x) {
+         x.mul_(3);
+         x.register_hook(seven);
+         return x.mul_(5);
+       }},
+      {"a hook behind a write",
+       [](const Tensor& x) {
+         x.mul_(3);
+         x.register_hook(seven);
+         return x * 2;
+       }},
+      {"a hook of a result",
+       [](const Tensor& x) {
+         Tensor y = x * 2;
+         y.register_hook(seven);
+         return y;
+       }},
       // What stays with a tensor of the caller's is not done by a replay.
-      {"a hook of what was", [](const Tensor& x) { x.register_hook(seven); return x * 2; }, false},
+      {"a hook of what was",
+       [](const Tensor& x) {
+         x.register_hook(seven);
+         return x * 2;
+       },
+       false},
       {"of its node",
        [](const Tensor& x) {
          x.grad_fn().register_prehook([](List& g) { g[0] = g[0] * 7; });
          return x * 2;
        },
        false},
-      {"retains", [](const Tensor& x) { x.retain_grad(); return x.mul_(2) * 1; }, false},
-      {"a result retains", [](const Tensor& x) { Tensor y = x * 2; y.retain_grad(); return y; }, false},
+      {"retains",
+       [](const Tensor& x) {
+         x.retain_grad();
+         return x.mul_(2) * 1;
+       },
+       false},
+      {"a result retains",
+       [](const Tensor& x) {
+         Tensor y = x * 2;
+         y.retain_grad();
+         return y;
+       },
+       false},
   };
   for (const Case& c : cases)
     for (const bool view : {true, false}) {
@@ -668,14 +745,16 @@ TEST(ViewsOfFunctions, AreNotWritten) {
 }
 
 TEST(ViewsOfFunctions, AreTold) {
-  auto f = compile([](const Tensor& x) {
-    Tensor off;
-    {
-      const NoGradScope no;
-      off = x.select(0, 0);
-    }
-    return List{Turned::apply(x), off, x.t()};
-  }, {.name = "tells"});
+  auto f = compile(
+      [](const Tensor& x) {
+        Tensor off;
+        {
+          const NoGradScope no;
+          off = x.select(0, 0);
+        }
+        return List{Turned::apply(x), off, x.t()};
+      },
+      {.name = "tells"});
   f(ones({2, 3}).requires_grad_() * 1);
   const std::string told = f.explain();
   EXPECT_NE(
@@ -697,7 +776,12 @@ TEST(ViewsOfFunctions, AreTold) {
 // of the value.
 TEST(RetainedGradients, AreOfTheLatestValue) {
   auto twice = compile([](const Tensor& t) { t.mul_(2); }, {.name = "doubles"});
-  auto by = compile([](const Tensor& t, const Tensor& u) { t.mul_(u); return t.t(); }, {.name = "multiplies"});
+  auto by = compile(
+      [](const Tensor& t, const Tensor& u) {
+        t.mul_(u);
+        return t.t();
+      },
+      {.name = "multiplies"});
   struct Case {
     const char* name;
     std::function<Tensor(const Tensor& a)> f;  // what is derived, times 3
@@ -706,16 +790,58 @@ TEST(RetainedGradients, AreOfTheLatestValue) {
   const Case cases[] = {
       {"nothing", [](const Tensor& a) { return a; }, 3, 3},
       {"mul_", [](const Tensor& a) { return a.mul_(2); }, 3, 6},
-      {"twice", [](const Tensor& a) { a.mul_(2); return a.add_(1).mul_(2); }, 3, 12},
-      {"+=", [](const Tensor& a) { Tensor b = a; b += a; return a; }, 3, 6},
+      {"twice",
+       [](const Tensor& a) {
+         a.mul_(2);
+         return a.add_(1).mul_(2);
+       },
+       3, 12},
+      {"+=",
+       [](const Tensor& a) {
+         Tensor b = a;
+         b += a;
+         return a;
+       },
+       3, 6},
       {"copy_", [](const Tensor& a) { return a.copy_(a * 4); }, 3, 12},
-      {"a view", [](const Tensor& a) { a.t().mul_(2); return a; }, 3, 6},
-      {"parts", [](const Tensor& a) { a.select(0, 0).mul_(2), a.select(0, 1).mul_(2); return a; }, 3, 6},
-      {"off", [](const Tensor& a) { const NoGradScope no; a.mul_(2); return a; }, 3, 3},
-      {"compiled", [&](const Tensor& a) { twice(a); return a; }, 3, 6},
-      {"compiled again", [&](const Tensor& a) { twice(a), twice(a); return a; }, 3, 12},
+      {"a view",
+       [](const Tensor& a) {
+         a.t().mul_(2);
+         return a;
+       },
+       3, 6},
+      {"parts",
+       [](const Tensor& a) {
+         a.select(0, 0).mul_(2), a.select(0, 1).mul_(2);
+         return a;
+       },
+       3, 6},
+      {"off",
+       [](const Tensor& a) {
+         const NoGradScope no;
+         a.mul_(2);
+         return a;
+       },
+       3, 3},
+      {"compiled",
+       [&](const Tensor& a) {
+         twice(a);
+         return a;
+       },
+       3, 6},
+      {"compiled again",
+       [&](const Tensor& a) {
+         twice(a), twice(a);
+         return a;
+       },
+       3, 12},
       {"compiled, and a view", [&](const Tensor& a) { return by(a, a * 0 + 2); }, 3, 6},
-      {"a function", [](const Tensor& a) { Tensor b = a * 1; return b.mul_(2); }, 6, 6},
+      {"a function",
+       [](const Tensor& a) {
+         Tensor b = a * 1;
+         return b.mul_(2);
+       },
+       6, 6},
   };
   for (const Case& c : cases) {
     const Tensor x = ones({2, 2}).requires_grad_(), a = x * 1;
@@ -841,9 +967,22 @@ TEST(RetainedGradients, OfWhatACallWrites) {
   const std::pair<const char*, Body> bodies[] = {
       {"itself", [](const Tensor& a, const Tensor& b) { return a.mul_(b); }},
       {"a product", [](const Tensor& a, const Tensor& b) { return a.mul_(b) * 5; }},
-      {"of before", [](const Tensor& a, const Tensor& b) { Tensor y = a * 5; a.add_(b); return y; }},
-      {"a view", [](const Tensor& a, const Tensor& b) { a.mul_(b); return a.t(); }},
-      {"by a view", [](const Tensor& a, const Tensor& b) { a.t().mul_(b); return a.exp(); }},
+      {"of before",
+       [](const Tensor& a, const Tensor& b) {
+         Tensor y = a * 5;
+         a.add_(b);
+         return y;
+       }},
+      {"a view",
+       [](const Tensor& a, const Tensor& b) {
+         a.mul_(b);
+         return a.t();
+       }},
+      {"by a view",
+       [](const Tensor& a, const Tensor& b) {
+         a.t().mul_(b);
+         return a.exp();
+       }},
       {"not written", [](const Tensor& a, const Tensor& b) { return a * b; }},
   };
   for (const auto& [name, body] : bodies)

@@ -37,7 +37,8 @@ REPRISE_ARCHIVED(Whole, parts, weight, what, colour, flag, bits, pair)
 Whole some(std::mt19937& random) {
   auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random()) % n; };
   Whole w;
-  for (std::uint32_t n = below(4); n > 0; --n) w.parts.push_back({static_cast<int>(random()), std::string(below(3) * 40, static_cast<char>('a' + below(2)))});
+  for (std::uint32_t n = below(4); n > 0; --n)
+    w.parts.push_back({static_cast<int>(random()), std::string(below(3) * 40, static_cast<char>('a' + below(2)))});
   if (below(2)) w.weight = below(3) ? std::ldexp(1.0, static_cast<int>(below(100)) - 50) : -0.0;
   switch (below(4)) {
     case 1: w.what = below(2) ? std::numeric_limits<std::int64_t>::min() : std::int64_t{-1}; break;
@@ -48,7 +49,8 @@ Whole some(std::mt19937& random) {
   w.colour = below(2) ? Colour::Green : Colour::Red;
   w.flag = below(2);
   w.bits.assign(below(70), true);
-  w.pair = {std::numeric_limits<std::uint64_t>::max() - below(2), static_cast<std::int8_t>(-128 + static_cast<int>(below(256)))};
+  w.pair = {std::numeric_limits<std::uint64_t>::max() - below(2),
+            static_cast<std::int8_t>(-128 + static_cast<int>(below(256)))};
   return w;
 }
 

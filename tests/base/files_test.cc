@@ -1,4 +1,5 @@
-// One way to open and publish files: nothing waits, nothing but regular files is opened, nothing is believed that another can write.
+// One way to open and publish files: nothing waits, nothing but regular files is opened, nothing is believed that
+// another can write.
 #include "base/files.h"
 
 #include <fcntl.h>
@@ -40,8 +41,11 @@ struct Files : ::testing::Test {
 TEST_F(Files, WhatIsNoRegularFileIsRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   fs::create_symlink("fifo", path("link"));
-  const std::pair<std::string, const char*> cases[] = {
-      {path("fifo"), "a FIFO"}, {path("link"), "a FIFO"}, {dir.string(), "a folder"}, {"/dev/zero", "a device"}, {"/dev/null", "a device"}};
+  const std::pair<std::string, const char*> cases[] = {{path("fifo"), "a FIFO"},
+                                                       {path("link"), "a FIFO"},
+                                                       {dir.string(), "a folder"},
+                                                       {"/dev/zero", "a device"},
+                                                       {"/dev/null", "a device"}};
   for (auto& [name, kind] : cases) {
     why.clear();
     EXPECT_FALSE(files::open_to_read(name, why)) << name;
@@ -99,7 +103,8 @@ TEST_F(Files, ANewFileAppearsWholeOrNotAtAll) {
     EXPECT_TRUE(f.write("new", 3));
     EXPECT_EQ(text_of(path("x")), "old");
     EXPECT_EQ(entries(), 2);
-    for (const auto& e : fs::directory_iterator(dir)) EXPECT_TRUE(e.path().filename() == "x" || files::is_unfinished(e.path().filename().string()));
+    for (const auto& e : fs::directory_iterator(dir))
+      EXPECT_TRUE(e.path().filename() == "x" || files::is_unfinished(e.path().filename().string()));
     EXPECT_TRUE(f.publish(true)) << f.why();
   }
   EXPECT_EQ(text_of(path("x")), "new");
@@ -214,11 +219,17 @@ TEST_F(Files, ALimitOfTheirSizeIsAnError) {
 }
 
 TEST(Shown, ControlsAreWrittenAndLengthIsBounded) {
-  EXPECT_EQ(shown("plain, gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x98\x80"), "plain, gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x98\x80");
+  EXPECT_EQ(shown("plain, gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x98\x80"),
+            "plain, gr\xc3\xbc\xc3\x9f, \xe2\x82\xac, \xf0\x9f\x98\x80");
   EXPECT_EQ(shown("\x1b[31m\n\r\x7f"), "\\x1b[31m\\x0a\\x0d\\x7f");
   EXPECT_EQ(shown(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(shown("\xc2\x9b" "31m"), "\\xc2\\x9b31m");                       // one byte's worth of escape, in UTF-8
-  EXPECT_EQ(shown("\xe2\x80\xae" "evil"), "\\xe2\\x80\\xae" "evil");        // from here on right to left
+  EXPECT_EQ(shown("\xc2\x9b"
+                  "31m"),
+            "\\xc2\\x9b31m");  // one byte's worth of escape, in UTF-8
+  EXPECT_EQ(shown("\xe2\x80\xae"
+                  "evil"),
+            "\\xe2\\x80\\xae"
+            "evil");  // from here on right to left
   EXPECT_EQ(shown("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
   EXPECT_EQ(shown("\xe2\x82"), "\\xe2\\x82");
   EXPECT_EQ(shown("abcdef", 4), "abcd...");

@@ -62,10 +62,14 @@ TEST(Knobs, EmptyIsAsGoodAsNotSet) {
 }
 
 TEST(Knobs, ValuesOutsideWhatAKnobMeansAreReportedAndIgnored) {
-  const std::pair<const char*, const char*> bad[] = {{"REPRISE_MODE", "fast"},        {"REPRISE_MODE", "FULL"},           {"REPRISE_CUDA_POINTERS", "x"},
-                                                     {"REPRISE_CUDA_PRODUCTS", "x"}, {"REPRISE_CUDA_DEBUG", "x"},  {"REPRISE_THREADS", "-1"},          {"REPRISE_THREADS", "9999999"},
-                                                     {"REPRISE_RECORDINGS_MAX", "4G"}, {"REPRISE_RECORDINGS_BYTES", "-1"}, {"REPRISE_CACHE_BYTES", "-5K"},
-                                                     {"REPRISE_VERIFY", "1 "},        {"REPRISE_VERIFY", "0x1"},          {"REPRISE_VECTOR_BITS", "77"},         {"REPRISE_POOL_RESERVE", "9223372036854775807G"}};
+  const std::pair<const char*, const char*> bad[] = {
+      {"REPRISE_MODE", "fast"},           {"REPRISE_MODE", "FULL"},
+      {"REPRISE_CUDA_POINTERS", "x"},     {"REPRISE_CUDA_PRODUCTS", "x"},
+      {"REPRISE_CUDA_DEBUG", "x"},        {"REPRISE_THREADS", "-1"},
+      {"REPRISE_THREADS", "9999999"},     {"REPRISE_RECORDINGS_MAX", "4G"},
+      {"REPRISE_RECORDINGS_BYTES", "-1"}, {"REPRISE_CACHE_BYTES", "-5K"},
+      {"REPRISE_VERIFY", "1 "},           {"REPRISE_VERIFY", "0x1"},
+      {"REPRISE_VECTOR_BITS", "77"},      {"REPRISE_POOL_RESERVE", "9223372036854775807G"}};
   const Knobs d;
   for (auto& [name, value] : bad) {
     std::vector<std::string> problems;

@@ -19,7 +19,8 @@ TEST(LoadedImage, SaysWhatItIs) {
 }
 
 std::string identity_of(const std::filesystem::path& program) {
-  FILE* p = popen(("REPRISE_TEST_PROBE=1 '" + program.string() + "' --gtest_filter=LoadedImage.SaysWhatItIs").c_str(), "r");
+  FILE* p =
+      popen(("REPRISE_TEST_PROBE=1 '" + program.string() + "' --gtest_filter=LoadedImage.SaysWhatItIs").c_str(), "r");
   std::string found;
   char line[512];
   while (p && std::fgets(line, sizeof line, p))
@@ -30,9 +31,11 @@ std::string identity_of(const std::filesystem::path& program) {
 
 // So that kernels that were kept for one serve the other.
 TEST(LoadedImage, ACopyIsTheSameBuild) {
-  if (std::count(build_identity().begin(), build_identity().end(), ' ') > 1) GTEST_SKIP() << "the linker was not asked for a build id";
+  if (std::count(build_identity().begin(), build_identity().end(), ' ') > 1)
+    GTEST_SKIP() << "the linker was not asked for a build id";
   namespace fs = std::filesystem;
-  const fs::path self = fs::read_symlink("/proc/self/exe"), copy = fs::temp_directory_path() / ("reprise_copy_" + std::to_string(getpid()));
+  const fs::path self = fs::read_symlink("/proc/self/exe"),
+                 copy = fs::temp_directory_path() / ("reprise_copy_" + std::to_string(getpid()));
   fs::copy_file(self, copy);
   fs::last_write_time(copy, fs::last_write_time(self) - std::chrono::hours(48));
   const std::string of_copy = identity_of(copy);

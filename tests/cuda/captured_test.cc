@@ -9,7 +9,9 @@ namespace {
 
 class CudaCaptured : public CudaBlend {
  protected:
-  Tensor numbers(Ints sizes, int seed) { return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d); }
+  Tensor numbers(Ints sizes, int seed) {
+    return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d);
+  }
   static Tensor want(const Tensor& x, const Tensor& y, double t) { return x * (1 - t) + y * t; }
 };
 
@@ -78,10 +80,13 @@ TEST_F(CudaCaptured, WhatCannotBeQueuedIsAnErrorOfTheOperator) {
 
 // It knows nothing of guards: where a check before it fails, it does not run.
 TEST_F(CudaCaptured, NothingIsWrittenAfterAFailedCheck) {
-  auto f = compile([](Tensor x, const Tensor& y, const Tensor& rows) { x.copy_(Blend::of(x, y.index_select(0, rows))); }, {.name = "checked"});
+  auto f =
+      compile([](Tensor x, const Tensor& y, const Tensor& rows) { x.copy_(Blend::of(x, y.index_select(0, rows))); },
+              {.name = "checked"});
   Tensor x = numbers({3, 4}, 1);
   const Tensor y = numbers({5, 4}, 2), kept = x.clone();
-  const Tensor good = tensor_of(std::vector<std::int64_t>{4, 0, 2}, {3}).to(d), bad = tensor_of(std::vector<std::int64_t>{4, 5, 2}, {3}).to(d);
+  const Tensor good = tensor_of(std::vector<std::int64_t>{4, 0, 2}, {3}).to(d),
+               bad = tensor_of(std::vector<std::int64_t>{4, 5, 2}, {3}).to(d);
   EXPECT_EQ(error_of([&] { f(x, y, bad); }).code(), ErrorCode::IndexOutOfRange);
   EXPECT_TRUE(equal(x, kept));
   f(x, y, good);
@@ -95,21 +100,27 @@ const Operator& scale_in_stream() {
     std::int64_t n;
     float by;
   };
-  static const Operator op = Library("testcuda").define({
-      .schema = "scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)",
-      .cuda = [](const KernelCall& k) {
-        const TensorView& t = k.tensor(0);
-        if (!t.contiguous()) return k.fail(ErrorCode::InvalidArgument, "wants rows without gaps");
-        if (!k.workspace()) return k.fail(ErrorCode::Internal, "has no workspace");
-        const Work work{t.data, t.numel(), static_cast<float>(k.number(1).to_double())};
-        auto run = [](void* p) {
-          const Work& w = *static_cast<const Work*>(p);
-          float* x = static_cast<float*>(Blend::reach ? Blend::reach(reinterpret_cast<std::uint64_t>(w.at), static_cast<std::size_t>(4 * w.n), true, "scale") : static_cast<void*>(w.at));
-          for (std::int64_t i = 0; x && i < w.n; ++i) x[i] *= w.by;
-        };
-        if (Blend::submit(k.stream, run, &work, sizeof work)) k.fail(ErrorCode::DeviceFailed, "cannot be queued");
-      },
-      .workspace = [](const std::vector<WorkspaceTensor>& t) { return numel(t[0].sizes) * 4; }});
+  static const Operator op =
+      Library("testcuda")
+          .define({.schema = "scale_(Tensor(a!) self, Scalar by) -> Tensor(a!)",
+                   .cuda =
+                       [](const KernelCall& k) {
+                         const TensorView& t = k.tensor(0);
+                         if (!t.contiguous()) return k.fail(ErrorCode::InvalidArgument, "wants rows without gaps");
+                         if (!k.workspace()) return k.fail(ErrorCode::Internal, "has no workspace");
+                         const Work work{t.data, t.numel(), static_cast<float>(k.number(1).to_double())};
+                         auto run = [](void* p) {
+                           const Work& w = *static_cast<const Work*>(p);
+                           float* x = static_cast<float*>(
+                               Blend::reach ? Blend::reach(reinterpret_cast<std::uint64_t>(w.at),
+                                                           static_cast<std::size_t>(4 * w.n), true, "scale")
+                                            : static_cast<void*>(w.at));
+                           for (std::int64_t i = 0; x && i < w.n; ++i) x[i] *= w.by;
+                         };
+                         if (Blend::submit(k.stream, run, &work, sizeof work))
+                           k.fail(ErrorCode::DeviceFailed, "cannot be queued");
+                       },
+                   .workspace = [](const std::vector<WorkspaceTensor>& t) { return numel(t[0].sizes) * 4; }});
   return op;
 }
 

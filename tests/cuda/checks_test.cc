@@ -1,5 +1,5 @@
-// Index values are checked by the device. What the user sees is what the CPU shows: one exception at the call, arguments as
-// they were.
+// Index values are checked by the device. What the user sees is what the CPU shows: one exception at the call,
+// arguments as they were.
 #include <cmath>
 
 #include "tests/cuda/support.h"
@@ -90,24 +90,31 @@ TEST_F(CudaChecks, ArgumentsAreAsBeforeAndLaterCallsAreRight) {
   step(on, ids({3, 1}, d), cache_on, seen_on, 2);
   // The first check fails, then the second alone (4 is a row, not a column).
   for (std::vector<std::int64_t> bad : {std::vector<std::int64_t>{8, 1}, {4, 1}}) {
-    Error there = error_of([&] { step(on, ids(bad, d), cache_on, seen_on, 4); }), here = error_of([&] { step(table, ids(bad, Device::cpu()), cache, seen, 4); });
+    Error there = error_of([&] { step(on, ids(bad, d), cache_on, seen_on, 4); }),
+          here = error_of([&] { step(table, ids(bad, Device::cpu()), cache, seen, 4); });
     EXPECT_EQ(there.message(), here.message());
     EXPECT_EQ(there.op(), here.op());
     EXPECT_EQ(there.where().line, here.where().line);
     EXPECT_EQ(cache_on.to_vector<float>(), cache.to_vector<float>());
     EXPECT_EQ(seen_on.to_vector<float>(), seen.to_vector<float>());
   }
-  Tensor a = step(on, ids({0, 2}, d), cache_on, seen_on, 4), b = step(table, ids({0, 2}, Device::cpu()), cache, seen, 4);
+  Tensor a = step(on, ids({0, 2}, d), cache_on, seen_on, 4),
+         b = step(table, ids({0, 2}, Device::cpu()), cache, seen, 4);
   std::vector<float> got = a.to_vector<float>(), want = b.to_vector<float>();
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-4);
   EXPECT_EQ(cache_on.to_vector<float>(), cache.to_vector<float>());
 }
 
-// Places in a dim that operators have found are within it: a call that looks up the token it has chosen waits for nothing.
+// Places in a dim that operators have found are within it: a call that looks up the token it has chosen waits for
+// nothing.
 TEST_F(CudaChecks, PlacesThatWereFoundAreNotChecked) {
   auto next = [](Tensor x, Tensor table) { return embedding(table, argmax(linear(x, table), -1)); };
-  auto best = [](Tensor x, Tensor table) { return embedding(table, topk(linear(x, table), 2).second.to(kInt64).unsqueeze(0)); };
-  auto drawn = [](Tensor x, Tensor table) { return index_select(table, 0, multinomial(softmax(linear(x, table), -1), 3, true).flatten()); };
+  auto best = [](Tensor x, Tensor table) {
+    return embedding(table, topk(linear(x, table), 2).second.to(kInt64).unsqueeze(0));
+  };
+  auto drawn = [](Tensor x, Tensor table) {
+    return index_select(table, 0, multinomial(softmax(linear(x, table), -1), 3, true).flatten());
+  };
   auto other = [](Tensor x, Tensor table, Tensor rows) { return embedding(rows, argmax(linear(x, table), -1)); };
   const Tensor x = rand({2, 4}), table = rand({9, 4});
   auto expect = [&](auto body, auto... args) {
@@ -173,7 +180,9 @@ TEST_F(CudaChecks, TheFirstOfManyIsTold) {
 // A step of a language model is one graph: no step of the host stands in it.
 TEST_F(CudaChecks, AnEmbeddingSplitsNothing) {
   if (!Simulator::library()) GTEST_SKIP() << "counted by the simulator";
-  auto f = compile([](Tensor w, Tensor i, Tensor v) { return linear(rms_norm(embedding(w, i), {w.size(1)}, Tensor(), 1e-5), v); }, {.name = "one"});
+  auto f = compile(
+      [](Tensor w, Tensor i, Tensor v) { return linear(rms_norm(embedding(w, i), {w.size(1)}, Tensor(), 1e-5), v); },
+      {.name = "one"});
   Tensor w = rand({16, 8}).to(d), v = rand({4, 8}).to(d), i = ids({3}, d);
   f(w, i, v), f(w, i, v);
   const auto before = Simulator::counters();

@@ -1,4 +1,5 @@
-// Users' kernels as text: PTX, and CUDA C++ by NVRTC (a real one beside a real driver, else the stand-in), in recordings.
+// Users' kernels as text: PTX, and CUDA C++ by NVRTC (a real one beside a real driver, else the stand-in), in
+// recordings.
 #include "reprise/cuda_code.h"
 
 #include <dlfcn.h>
@@ -49,7 +50,8 @@ void launch_scale(const CudaCode& code, const KernelCall& k) {
   const TensorView &in = k.tensor(0), &out = k.result();
   const std::int64_t n = out.numel();
   if (!in.contiguous()) return k.fail(ErrorCode::InvalidArgument, "wants rows without gaps");
-  code.launch(k, "scale", {.grid = {static_cast<std::uint32_t>((n + 63) / 64)}, .block = {64}}, out, in, n, static_cast<float>(k.number(1).to_double()));
+  code.launch(k, "scale", {.grid = {static_cast<std::uint32_t>((n + 63) / 64)}, .block = {64}}, out, in, n,
+              static_cast<float>(k.number(1).to_double()));
 }
 
 class CudaTexts : public Cuda {
@@ -68,7 +70,9 @@ class CudaTexts : public Cuda {
     static void* const library = dlopen(REPRISE_NVRTC_SIM, RTLD_NOW);
     return reinterpret_cast<F*>(dlsym(library, name));
   }
-  Tensor numbers(Ints sizes, double by = 0.25) { return (arange(numel(sizes)).to(kFloat32) * by).sin().reshape(sizes).to(d); }
+  Tensor numbers(Ints sizes, double by = 0.25) {
+    return (arange(numel(sizes)).to(kFloat32) * by).sin().reshape(sizes).to(d);
+  }
 
   void expect_right(const Operator& op) {
     auto f = compile([&](const Tensor& x, Scalar by) { return Tensor(op(x + 1, by)) * 2; });
@@ -93,12 +97,14 @@ Operator define(std::string schema, Kernel kernel) {
 
 TEST_F(CudaTexts, CudaIsCompiledOnce) {
   static const CudaCode code(kScale, {"--use_fast_math"});
-  static const Operator op = define("scale(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(code, k); });
+  static const Operator op =
+      define("scale(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(code, k); });
   const int before = Simulator::library() ? find<decltype(reprise_nvrtc_compiled)>("reprise_nvrtc_compiled")() : 0;
   expect_right(op);
   if (!Simulator::library()) return;
   EXPECT_EQ(find<decltype(reprise_nvrtc_compiled)>("reprise_nvrtc_compiled")(), before + 1);
-  EXPECT_STREQ(find<decltype(reprise_nvrtc_options)>("reprise_nvrtc_options")(), "--gpu-architecture=sm_90\n--use_fast_math\n");
+  EXPECT_STREQ(find<decltype(reprise_nvrtc_options)>("reprise_nvrtc_options")(),
+               "--gpu-architecture=sm_90\n--use_fast_math\n");
   EXPECT_EQ(find<decltype(reprise_nvrtc_live)>("reprise_nvrtc_live")(), 0);
 }
 
@@ -132,7 +138,8 @@ TEST_F(CudaTexts, PtxNeedsNoCompiler) {
   st.global.f32 [%b], %x;
   ret;
 })");
-  static const Operator op = define("scale_ptx(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(code, k); });
+  static const Operator op =
+      define("scale_ptx(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(code, k); });
   expect_right(op);
   std::vector<std::thread> threads;  // from several threads at once, too
   for (int i = 0; i < 4; ++i)
@@ -144,10 +151,14 @@ TEST_F(CudaTexts, PtxNeedsNoCompiler) {
 }
 
 TEST_F(CudaTexts, MistakesAreErrorsOfTheOperator) {
-  static const CudaCode wrong("#error nothing here is right\n__global__"), none(kScale), broken(".version 7.8\n.target sm_999\nnothing");
-  static const Operator bad = define("bad(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(wrong, k); });
-  static const Operator missing = define("missing(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { none.launch(k, "scales", {}, k.result()); });
-  static const Operator refused = define("refused(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(broken, k); });
+  static const CudaCode wrong("#error nothing here is right\n__global__"), none(kScale),
+      broken(".version 7.8\n.target sm_999\nnothing");
+  static const Operator bad =
+      define("bad(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(wrong, k); });
+  static const Operator missing = define("missing(Tensor x, Scalar by) -> Tensor",
+                                         [](const KernelCall& k) { none.launch(k, "scales", {}, k.result()); });
+  static const Operator refused =
+      define("refused(Tensor x, Scalar by) -> Tensor", [](const KernelCall& k) { launch_scale(broken, k); });
   const Tensor x = numbers({4});
   auto expect = [&](const Operator& op, ErrorCode code, const char* words) {
     auto f = compile([&](const Tensor& t) { return Tensor(op(t, 2)) + 1; });

@@ -45,10 +45,12 @@ TEST_F(CudaCalls, ACallAsksForAsLittleWithManyKernels) {
   const Scoped<std::string> own(knobs().cuda_products, "own");
   const bool block = backend().target().indirect;
   for (int nodes : {1, 20}) {
-    auto f = compile([nodes](Tensor x, Tensor w) {
-      for (int i = 0; i < nodes; ++i) x = linear(x, w);
-      return x;
-    }, {.name = "steady"});
+    auto f = compile(
+        [nodes](Tensor x, Tensor w) {
+          for (int i = 0; i < nodes; ++i) x = linear(x, w);
+          return x;
+        },
+        {.name = "steady"});
     const Tensor x = ones({9, 8}, {.device = d}), w = ones({8, 8}, {.device = d});
     Tensor y;
     auto dropped = [&] { f(x, w); };
@@ -64,7 +66,9 @@ TEST_F(CudaCalls, ACallAsksForAsLittleWithManyKernels) {
     using Asked = std::map<std::string, std::int64_t>;
     EXPECT_EQ(asked(dropped), (Asked{{"cuCtxSetCurrent", 10}, {"cuGraphLaunch", 10}})) << nodes;
     if (block) {
-      EXPECT_EQ(asked(kept), (Asked{{"cuCtxSetCurrent", 20}, {"cuGraphExecKernelNodeSetParams", 10}, {"cuGraphLaunch", 10}})) << nodes;
+      EXPECT_EQ(asked(kept),
+                (Asked{{"cuCtxSetCurrent", 20}, {"cuGraphExecKernelNodeSetParams", 10}, {"cuGraphLaunch", 10}}))
+          << nodes;
     }
     const auto launches = Simulator::calls("cuGraphLaunch");
     f(x, w);
@@ -73,7 +77,9 @@ TEST_F(CudaCalls, ACallAsksForAsLittleWithManyKernels) {
 }
 
 TEST_F(CudaCalls, ManyGraphsOfASizeAreMeasuredByAFew) {
-  const auto add = [](double by) { return compile([by](Tensor x) { return (x + by).cumsum(0); }, {.name = "measured", .mode = "no-fuse"}); };
+  const auto add = [](double by) {
+    return compile([by](Tensor x) { return (x + by).cumsum(0); }, {.name = "measured", .mode = "no-fuse"});
+  };
   std::vector<decltype(add(0))> all;
   auto some = [&](int first, int end) {
     for (int i = first; i < end; ++i) all.push_back(add(i + 0.25)), all.back()(ones({4}, {.device = d}));
@@ -93,7 +99,8 @@ TEST_F(CudaCalls, ManyKernelsAreUnloadedAfterOneWait) {
   empty_cache(d);
   const auto before = loaded();
   {
-    auto f = compile([](Tensor x) { return (softmax(x, -1) * 1.7183).cumsum(0).sum(1) + 0.577215; }, {.name = "unloaded", .mode = "no-fuse"});
+    auto f = compile([](Tensor x) { return (softmax(x, -1) * 1.7183).cumsum(0).sum(1) + 0.577215; },
+                     {.name = "unloaded", .mode = "no-fuse"});
     f(ones({5, 7}, {.device = d}));
     EXPECT_GT(loaded(), before + 4);
     synchronize(d);

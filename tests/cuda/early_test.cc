@@ -1,4 +1,5 @@
-// Kernels of a graph start while the only one before them ends (programmatic dependent launch; Note [Early launches] in jit/gpu/module.h).
+// Kernels of a graph start while the only one before them ends (programmatic dependent launch; Note [Early launches] in
+// jit/gpu/module.h).
 #include <cstdlib>
 #include <iostream>
 
@@ -73,7 +74,8 @@ TEST_F(CudaEarly, OffWhereTheDeviceTheDriverOrAKnobSaysSo) {
   if (std::getenv("REPRISE_TEST_PROBE")) GTEST_SKIP();
   const std::string probe = "CudaEarly.Probe";
   EXPECT_NE(run_again("", probe).find("edges 3 right"), std::string::npos);
-  for (const char* environment : {"REPRISE_CUDA_EARLY=off", "REPRISE_SIM_ARCH=80", "REPRISE_SIM_DRIVER_VERSION=12020", "REPRISE_CUDA_DEBUG=serial"}) {
+  for (const char* environment : {"REPRISE_CUDA_EARLY=off", "REPRISE_SIM_ARCH=80", "REPRISE_SIM_DRIVER_VERSION=12020",
+                                  "REPRISE_CUDA_DEBUG=serial"}) {
     const std::string out = run_again(environment, probe);
     EXPECT_NE(out.find("edges 0 right"), std::string::npos) << environment << "\n" << out;
   }

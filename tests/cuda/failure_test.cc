@@ -58,7 +58,12 @@ TEST_F(CudaFailure, AStreamDestroyedWhileItIsCurrent) {
 
 TEST_F(CudaFailure, CallsThatFailLeaveArgumentsAndTheDeviceAlone) {
   if (!Simulator::library()) GTEST_SKIP() << "a real driver does not fail on request";
-  auto f = compile([](Tensor x) { x.mul_(3.0); return x + 1.0; }, {.name = "failing"});
+  auto f = compile(
+      [](Tensor x) {
+        x.mul_(3.0);
+        return x + 1.0;
+      },
+      {.name = "failing"});
   Tensor x = ones({4}, {.device = d});
   for (const char* entry : {"cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphLaunch"}) {
     Simulator::fail_next(entry, CUDA_ERROR_INVALID_VALUE);
@@ -86,10 +91,12 @@ std::string thrown(F&& f) {
 TEST(Probe, AKernelFaults) {
   if (!std::getenv("REPRISE_TEST_PROBE")) GTEST_SKIP() << "for the tests below";
   const Device d = Device::cuda(0);
-  std::printf("first %s\n", thrown([&] {
+  std::printf("first %s\n",
+              thrown([&] {
                 void* nobody = reinterpret_cast<void*>(0x7f0000000000);
                 Tensor x = from_blob(nobody, {1 << 20}, kFloat32, {}, {}, d), good = ones({1000}, {.device = d});
-                auto f = compile([](Tensor good, Tensor x) { return std::pair(good.cumsum(0), (x * 2.0).sum()); }, {.name = "faulty"});
+                auto f = compile([](Tensor good, Tensor x) { return std::pair(good.cumsum(0), (x * 2.0).sum()); },
+                                 {.name = "faulty"});
                 f(good, x).second.item();
               }).c_str());
   std::printf("then %s\n", thrown([&] { ones({3}, {.device = d}).to_vector<float>(); }).c_str());
@@ -112,7 +119,8 @@ TEST_F(CudaFailure, OneByOneAFaultNamesItsKernel) {
   const std::size_t at = said.find("first DeviceFailed: running kernel reprise_gpu_");
   ASSERT_NE(at, std::string::npos) << said;
   const std::string line = said.substr(at, said.find('\n', at) - at);
-  for (const char* part : {" (node ", " of ", "grid ", "block ", "CUDA_ERROR_ILLEGAL_ADDRESS"}) EXPECT_NE(line.find(part), std::string::npos) << line;
+  for (const char* part : {" (node ", " of ", "grid ", "block ", "CUDA_ERROR_ILLEGAL_ADDRESS"})
+    EXPECT_NE(line.find(part), std::string::npos) << line;
   EXPECT_EQ(line.find("cumsum"), std::string::npos) << "the other kernel ran well: " << line;
 }
 
@@ -151,7 +159,8 @@ TEST_F(CudaFailure, AChildOfAForkIsTold) {
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const std::string said = thrown([&] { ones({3}, {.device = d}).to_vector<float>(); }) + "; cpu gives " + std::to_string((ones({3}) + 1.0).sum().item().to_double());
+    const std::string said = thrown([&] { ones({3}, {.device = d}).to_vector<float>(); }) + "; cpu gives " +
+                             std::to_string((ones({3}) + 1.0).sum().item().to_double());
     [[maybe_unused]] auto n = write(ends[1], said.data(), said.size());
     _exit(0);
   }

@@ -19,7 +19,9 @@ class CudaFlat : public CudaBlend {
 #endif
   }
   static std::uint64_t graphs_within() { return Simulator::calls("cuGraphAddChildGraphNode"); }
-  Tensor numbers(Ints sizes, int seed) { return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d); }
+  Tensor numbers(Ints sizes, int seed) {
+    return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d);
+  }
   static Tensor want(const Tensor& x, const Tensor& y, double t) { return x * (1 - t) + y * t; }
 
   const Scoped<std::string> flat_{knobs().cuda_captures, "flat"};
@@ -34,7 +36,8 @@ std::vector<std::string> kept_whole(const testing::LogLines& log) {
   return all;
 }
 
-// The stand-in's second step comes after its first by an edge of its own kind, and each runs in clusters alone: the simulator says when either is lost.
+// The stand-in's second step comes after its first by an edge of its own kind, and each runs in clusters alone: the
+// simulator says when either is lost.
 TEST_F(CudaFlat, AProductsNodesStandInTheGraph) {
   auto body = [](Tensor x, Tensor w, Tensor v) { return linear(gelu(linear(x, w)), v) + x.sum(); };
   auto f = compile(body, {.name = "products"});
@@ -60,7 +63,8 @@ TEST_F(CudaFlat, AProductsNodesStandInTheGraph) {
 
 TEST_F(CudaFlat, WhatTheDriverRefusesStaysAGraph) {
   std::list<Tensor> kept;  // at addresses of their own: what was captured serves again
-  for (const char* entry : {"cuGraphGetNodes", "cuGraphGetEdges", "cuGraphNodeGetType", "cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetAttribute", "cuGraphKernelNodeCopyAttributes"}) {
+  for (const char* entry : {"cuGraphGetNodes", "cuGraphGetEdges", "cuGraphNodeGetType", "cuGraphKernelNodeGetParams",
+                            "cuGraphKernelNodeGetAttribute", "cuGraphKernelNodeCopyAttributes"}) {
     const Tensor &x = kept.emplace_back(numbers({6, 5}, 1)), y = numbers({6, 5}, 2);
     const testing::LogLines log;
     const std::uint64_t within = graphs_within();
@@ -74,25 +78,28 @@ TEST_F(CudaFlat, WhatTheDriverRefusesStaysAGraph) {
   }
 }
 
-/// Queues nothing but what the driver does by itself: out = value, by a memset, twice where self is not aligned; and then out = self, by a copy, where `copied`.
+/// Queues nothing but what the driver does by itself: out = value, by a memset, twice where self is not aligned; and
+/// then out = self, by a copy, where `copied`.
 const Operator& filled() {
-  static const Operator op = Library("testflat").define({
-      .schema = "filled(Tensor self, int value, bool copied) -> Tensor",
-      .cuda = [](const KernelCall& k) {
-        const TensorView& out = k.result();
-        auto* set = Simulator::find<decltype(cuMemsetD32Async)>("cuMemsetD32Async");
-        auto* copy = Simulator::find<decltype(cuMemcpyDtoDAsync)>("cuMemcpyDtoDAsync_v2");
-        const auto stream = static_cast<CUstream>(k.stream);
-        const auto n = static_cast<std::size_t>(out.numel());
-        const auto to = reinterpret_cast<CUdeviceptr>(out.data);
-        const float value = static_cast<float>(k.integer(1));
-        unsigned bits = 0;
-        std::memcpy(&bits, &value, 4);
-        CUresult r = set(to, bits, n, stream);
-        if (r == CUDA_SUCCESS && reinterpret_cast<CUdeviceptr>(k.tensor(0).data) % 256) r = set(to, bits, n, stream);
-        if (r == CUDA_SUCCESS && k.flag(2)) r = copy(to, reinterpret_cast<CUdeviceptr>(k.tensor(0).data), 4 * n, stream);
-        if (r != CUDA_SUCCESS) k.fail(ErrorCode::DeviceFailed, "cannot be queued");
-      }});
+  static const Operator op =
+      Library("testflat")
+          .define({.schema = "filled(Tensor self, int value, bool copied) -> Tensor", .cuda = [](const KernelCall& k) {
+                     const TensorView& out = k.result();
+                     auto* set = Simulator::find<decltype(cuMemsetD32Async)>("cuMemsetD32Async");
+                     auto* copy = Simulator::find<decltype(cuMemcpyDtoDAsync)>("cuMemcpyDtoDAsync_v2");
+                     const auto stream = static_cast<CUstream>(k.stream);
+                     const auto n = static_cast<std::size_t>(out.numel());
+                     const auto to = reinterpret_cast<CUdeviceptr>(out.data);
+                     const float value = static_cast<float>(k.integer(1));
+                     unsigned bits = 0;
+                     std::memcpy(&bits, &value, 4);
+                     CUresult r = set(to, bits, n, stream);
+                     if (r == CUDA_SUCCESS && reinterpret_cast<CUdeviceptr>(k.tensor(0).data) % 256)
+                       r = set(to, bits, n, stream);
+                     if (r == CUDA_SUCCESS && k.flag(2))
+                       r = copy(to, reinterpret_cast<CUdeviceptr>(k.tensor(0).data), 4 * n, stream);
+                     if (r != CUDA_SUCCESS) k.fail(ErrorCode::DeviceFailed, "cannot be queued");
+                   }});
   return op;
 }
 
@@ -122,7 +129,8 @@ TEST_F(CudaFlat, AnotherShapeOfTheWorkMakesTheGraphAnew) {
     EXPECT_TRUE(allclose(f(x), x + 6)) << first;
   }
   int rebuilt = 0;
-  for (const std::string& line : log.lines()) rebuilt += line.find("graph_rebuilt") != std::string::npos && line.find("filled") != std::string::npos;
+  for (const std::string& line : log.lines())
+    rebuilt += line.find("graph_rebuilt") != std::string::npos && line.find("filled") != std::string::npos;
   EXPECT_EQ(rebuilt, 2);
 }
 

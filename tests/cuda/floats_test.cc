@@ -1,4 +1,5 @@
-// Float arguments stand in the block that a graph's first node uploads, beside the addresses: another number is no other recording.
+// Float arguments stand in the block that a graph's first node uploads, beside the addresses: another number is no
+// other recording.
 #include <cuda.h>
 
 #include "tests/cuda/support.h"
@@ -19,7 +20,9 @@ TEST_F(CudaFloats, AnotherNumberIsNoOtherRecording) {
   auto body = [](const Tensor& x, Scalar scale, Scalar shift) { return (x * scale).exp().sum({1}) + shift; };
   auto f = compile(body, {.name = "scaled"});
   const Tensor x = numbers({6, 40}), on_host = x.cpu();
-  auto expect = [&](double scale, double shift) { EXPECT_TRUE(allclose(f(x, scale, shift).cpu(), body(on_host, scale, shift), 1e-5, 1e-5)) << scale << ' ' << shift; };
+  auto expect = [&](double scale, double shift) {
+    EXPECT_TRUE(allclose(f(x, scale, shift).cpu(), body(on_host, scale, shift), 1e-5, 1e-5)) << scale << ' ' << shift;
+  };
   expect(0.1, 1.5);
   expect(0.2, 1.5);
   const reprise_simulator_counters before = Simulator::library() ? Simulator::counters() : reprise_simulator_counters{};
@@ -39,7 +42,8 @@ TEST_F(CudaFloats, NumbersOfKernelsByKindAreNoOtherRecording) {
   auto body = [](const Tensor& x, const Tensor& at, Scalar value) { return x.scatter(0, at, value) * value; };
   auto f = compile(body, {.name = "scattered"});
   const Tensor x = numbers({9}), at = tensor_of(std::vector<std::int64_t>{1, 4, 7}, {3});
-  for (double value : {0.5, 2.25, 0.5}) EXPECT_TRUE(allclose(f(x, at.to(d), value).cpu(), body(x.cpu(), at, value), 1e-6, 1e-6)) << value;
+  for (double value : {0.5, 2.25, 0.5})
+    EXPECT_TRUE(allclose(f(x, at.to(d), value).cpu(), body(x.cpu(), at, value), 1e-6, 1e-6)) << value;
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().recordings_made, 1);
 }

@@ -1,4 +1,5 @@
-// CompileOptions::late_faults: calls that check values return at once, and what a check has found is told by what comes next in their stream.
+// CompileOptions::late_faults: calls that check values return at once, and what a check has found is told by what comes
+// next in their stream.
 #include <thread>
 
 #include "tests/cuda/support.h"
@@ -17,7 +18,10 @@ class CudaLateFaults : public Cuda {
     const Error e = error_of(f);
     EXPECT_EQ(e.code(), ErrorCode::IndexOutOfRange);
     EXPECT_EQ(e.op(), "embedding");
-    EXPECT_NE(e.message().find("index " + std::to_string(bad) + " at position [1] is out of range for dimension 0 of size 8"), std::string::npos) << e.message();
+    EXPECT_NE(
+        e.message().find("index " + std::to_string(bad) + " at position [1] is out of range for dimension 0 of size 8"),
+        std::string::npos)
+        << e.message();
     EXPECT_NE(e.message().find("told late"), std::string::npos) << e.message();
     EXPECT_NE(e.message().find("late had returned"), std::string::npos) << e.message();
     EXPECT_GT(e.where().line, 0);
@@ -55,7 +59,9 @@ TEST_F(CudaLateFaults, IsToldByWhateverComesNextInItsStream) {
   const Tensor table = table_.to(d), good = ids({3, 1}), bad = ids({3, 11});
   Tensor seen = zeros({3}, {.device = d}), x = ones({2}, {.device = d});
   f(table, good, seen);
-  const std::vector<std::function<void()>> waits = {[&] { Stream::current(d).synchronize(); }, [&] { synchronize(d); }, [&] { x.to_vector<float>(); }, [&] { x.select(0, 0).item(); }, [&] { x.cpu(); }};
+  const std::vector<std::function<void()>> waits = {[&] { Stream::current(d).synchronize(); }, [&] { synchronize(d); },
+                                                    [&] { x.to_vector<float>(); }, [&] { x.select(0, 0).item(); },
+                                                    [&] { x.cpu(); }};
   for (const auto& wait : waits) {
     f(table, bad, seen);
     late(wait, 11);
@@ -106,7 +112,8 @@ TEST_F(CudaLateFaults, NoneOfSeveralIsLost) {
     }
   }
   ASSERT_EQ(told.size(), bad.size());
-  for (std::size_t i = 0; i < bad.size(); ++i) EXPECT_NE(told[i].find("index " + std::to_string(bad[i]) + " at"), std::string::npos) << told[i];
+  for (std::size_t i = 0; i < bad.size(); ++i)
+    EXPECT_NE(told[i].find("index " + std::to_string(bad[i]) + " at"), std::string::npos) << told[i];
   EXPECT_EQ(seen.to_vector<float>(), std::vector<float>(3, 4)) << "the good calls have counted";
 }
 
@@ -153,17 +160,20 @@ TEST_F(CudaLateFaults, OthersThrowAtOnce) {
   Error e = error_of([&] { f(table, bad, seen); });
   EXPECT_EQ(e.code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(e.message().find("late"), std::string::npos);
-  auto host = compile([](Tensor t, Tensor i, Tensor x) {
-    Tensor y = embedding(t, i);
-    x.copy_(lgamma(x));  // of float64, on the host
-    return y;
-  }, {.name = "host", .late_faults = true});
+  auto host = compile(
+      [](Tensor t, Tensor i, Tensor x) {
+        Tensor y = embedding(t, i);
+        x.copy_(lgamma(x));  // of float64, on the host
+        return y;
+      },
+      {.name = "host", .late_faults = true});
   Tensor x = (rand({4}) + 1.0).to(kFloat64).to(d);
   const std::vector<double> before = x.to_vector<double>();
   e = error_of([&] { host(table, bad, x); });
   EXPECT_EQ(e.code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(x.to_vector<double>(), before);
-  auto empty = compile([](Tensor t, Tensor i) { return index_select(t, 0, i) + 1.0; }, {.name = "empty", .late_faults = true});
+  auto empty =
+      compile([](Tensor t, Tensor i) { return index_select(t, 0, i) + 1.0; }, {.name = "empty", .late_faults = true});
   EXPECT_EQ(error_of([&] { empty(zeros({0, 2}, {.device = d}), ids({1})); }).code(), ErrorCode::IndexOutOfRange);
 }
 

@@ -34,7 +34,8 @@ class CudaMachineCode : public Cuda {
  protected:
   static device::ImagePtr image(bool keep = true) {
     auto made = std::make_shared<device::Image>();
-    made->code = sim_test::image("nothing", {8}, "define ptx_kernel void @nothing(ptr addrspace(1) %x) {\n  ret void\n}");
+    made->code =
+        sim_test::image("nothing", {8}, "define ptx_kernel void @nothing(ptr addrspace(1) %x) {\n  ret void\n}");
     made->entry = "nothing";
     made->block = {32, 1, 1};
     made->keep = keep;

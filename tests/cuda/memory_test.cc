@@ -24,7 +24,7 @@ TEST_F(CudaMemory, BlocksServeAgainOnTheirStreamAtOnce) {
     backend().deallocate(r, 1000);
     EXPECT_EQ(backend().allocate(1000), r) << "the stream has blocks of its own";
     backend().deallocate(r, 1000);
-    backend().deallocate(q, 900);       // made under the default stream, freed under this one
+    backend().deallocate(q, 900);  // made under the default stream, freed under this one
   }
   synchronize(d);
   EXPECT_EQ(backend().allocate(1000), q) << "after the other stream's work it serves its own stream again";
@@ -39,7 +39,8 @@ TEST_F(CudaMemory, ExhaustionSaysWhoHoldsWhatAndIsOverAfterAFree) {
   Tensor a = empty({4 * mib}, {.dtype = kUInt8, .device = d}), b = empty({4 * mib}, {.dtype = kUInt8, .device = d});
   Error e = error_of([&] { empty({4 * mib}, {.dtype = kUInt8, .device = d}); });
   EXPECT_EQ(e.code(), ErrorCode::OutOfMemory);
-  for (const char* part : {"4.0 MiB on cuda:0", "results hold", "the pool and executable graphs", "the limit is"}) EXPECT_NE(e.message().find(part), std::string::npos) << e.message();
+  for (const char* part : {"4.0 MiB on cuda:0", "results hold", "the pool and executable graphs", "the limit is"})
+    EXPECT_NE(e.message().find(part), std::string::npos) << e.message();
   a = Tensor();
   Tensor c = empty({4 * mib}, {.dtype = kUInt8, .device = d});
   EXPECT_TRUE(c.defined());
@@ -84,7 +85,8 @@ TEST_F(CudaMemory, RangesGrowWithoutMoving) {
   range->ensure(before + (4 << 20));
 }
 
-// A thousand sizes, one compilation; the pool is what the largest of them needs alone, and the recordings keep their budget.
+// A thousand sizes, one compilation; the pool is what the largest of them needs alone, and the recordings keep their
+// budget.
 TEST_F(CudaMemory, AThousandSizesShareOnePool) {
   auto body = [](Tensor x, Tensor w) {
     Tensor h = gelu(x * w);
@@ -113,11 +115,13 @@ TEST_F(CudaMemory, AThousandSizesShareOnePool) {
   EXPECT_LE(s.recordings, 20 * s.specializations);
   EXPECT_LE(s.recordings_made, 4 * s.compilations) << "sizes of one class share one";
   EXPECT_GT(device_memory(d).graphs, others);
-  EXPECT_LE(device_memory(d).graphs - others, s.recording_bytes) << "executable graphs count towards the recordings' bytes";
+  EXPECT_LE(device_memory(d).graphs - others, s.recording_bytes)
+      << "executable graphs count towards the recordings' bytes";
   if (Simulator::library()) {
     reprise_simulator_counters before = Simulator::counters();
     for (int i = 0; i < 50; ++i) f(x.slice(0, 0, size(rng)), w);
-    EXPECT_LE(Simulator::counters().instantiations - before.instantiations, 10u) << "evicted graphs change their size instead";
+    EXPECT_LE(Simulator::counters().instantiations - before.instantiations, 10u)
+        << "evicted graphs change their size instead";
   }
 }
 
@@ -136,7 +140,9 @@ TEST_F(CudaMemory, NothingIsCopiedWhenArgumentsMove) {
     EXPECT_EQ(after.bytes_to_device, before.bytes_to_device);
     EXPECT_EQ(after.instantiations, before.instantiations) << "one recording serves them all";
   }
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(results[static_cast<std::size_t>(i)].select(0, 999).item().to_double(), 2.0 * (i % 4) + 10 * (i / 2 % 4)) << i;
+  for (int i = 0; i < 40; ++i)
+    EXPECT_EQ(results[static_cast<std::size_t>(i)].select(0, 999).item().to_double(), 2.0 * (i % 4) + 10 * (i / 2 % 4))
+        << i;
 }
 
 TEST_F(CudaMemory, ThreadsAndStreamsDoNotShareScratch) {

@@ -10,8 +10,13 @@ using CudaNumbers = Cuda;
 /// How often a call of a compiled function waited for the device or copied from it. f is called twice before.
 template <class F, class... A>
 std::uint64_t waits(F f, const A&... a) {
-  auto calls = [](const char* entry) { return Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry); };
-  auto all = [&] { return calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize") + calls("cuMemcpyDtoH"); };
+  auto calls = [](const char* entry) {
+    return Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry);
+  };
+  auto all = [&] {
+    return calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize") +
+           calls("cuMemcpyDtoH");
+  };
   f(a...), f(a...);
   const std::uint64_t before = all();
   f(a...);
@@ -32,13 +37,18 @@ TEST_F(CudaNumbers, OneWaitWhereASizeIsNeededNoneWhereABoundServes) {
   // Several numbers that are needed at one point.
   const auto before = counter_snapshot();
   EXPECT_EQ(waits(compile([](Tensor x, Tensor y) {
-                    const Int a = check_size((x > 0).sum().item().to_int(), 1, 400), b = check_size((y > 0).sum().item().to_int(), 1, 400);
+                    const Int a = check_size((x > 0).sum().item().to_int(), 1, 400),
+                              b = check_size((y > 0).sum().item().to_int(), 1, 400);
                     return zeros({a, 2}, {.device = x.device()}) + zeros({b, 1, 1}, {.device = x.device()});
                   }),
                   x, y),
             1u);
   EXPECT_EQ((counter_snapshot() - before).numbers_read, 2 * (counter_snapshot() - before).waits_for_numbers);
-  EXPECT_EQ(waits(compile([](Tensor x) { return zeros({check_size((x > 0).sum().item().to_int(), 1, 400)}, {.device = x.device()}); }), x), 1u);
+  EXPECT_EQ(waits(compile([](Tensor x) {
+                    return zeros({check_size((x > 0).sum().item().to_int(), 1, 400)}, {.device = x.device()});
+                  }),
+                  x),
+            1u);
 }
 
 }  // namespace

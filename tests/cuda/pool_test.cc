@@ -21,7 +21,9 @@ class CudaPool : public Cuda {
   void TearDown() override {
     if (Simulator::library()) set_async(0);
   }
-  static void set_async(int on) { Simulator::find<decltype(reprise_simulator_set_async)>("reprise_simulator_set_async")(on); }
+  static void set_async(int on) {
+    Simulator::find<decltype(reprise_simulator_set_async)>("reprise_simulator_set_async")(on);
+  }
   void expect_well() { EXPECT_EQ((ones({3}, {.device = d}) + 1.0).to_vector<float>(), std::vector<float>(3, 2)); }
 };
 

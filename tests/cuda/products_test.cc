@@ -83,9 +83,11 @@ TEST_F(CudaProducts, Float32MayBeOfFewerBits) {
   Scoped<std::string> on(knobs().cuda_tf32, "on");
   for (const char* who : {"library", "own"}) {
     Scoped<std::string> products(knobs().cuda_products, who);
-    const Tensor x = arange(40 * 24).to(kFloat32).sin().reshape({40, 24}), y = arange(24 * 30).to(kFloat32).cos().reshape({24, 30});
+    const Tensor x = arange(40 * 24).to(kFloat32).sin().reshape({40, 24}),
+                 y = arange(24 * 30).to(kFloat32).cos().reshape({24, 30});
     const std::int64_t before = stats().library_products;
-    const double off = distance(compile([](Tensor a, Tensor b) { return mm(a, b); }, {.name = "product"})(x.to(d), y.to(d)).cpu(), mm(x, y));
+    const double off = distance(
+        compile([](Tensor a, Tensor b) { return mm(a, b); }, {.name = "product"})(x.to(d), y.to(d)).cpu(), mm(x, y));
     EXPECT_LT(off, 24 * 2e-3);
     EXPECT_EQ(stats().library_products - before, *who == 'l' ? 1 : 0);
     if (*who == 'o') EXPECT_GT(off, 1e-5) << "all bits were multiplied";
@@ -366,7 +368,8 @@ TEST_F(CudaProducts, StatusesThatTheLibraryReports) {
   EXPECT_EQ(stats().library_products, before);
 }
 
-// Where nobody asked for the library, what it says beside "no memory" and "not started" leaves the product to own kernels.
+// Where nobody asked for the library, what it says beside "no memory" and "not started" leaves the product to own
+// kernels.
 TEST_F(CudaProducts, StatusesThatLeaveAProductToOwnKernels) {
   if (!stand_in()) GTEST_SKIP() << "the real library does not fail on request";
   Scoped<std::string> automatic(knobs().cuda_products, "auto");
@@ -381,7 +384,10 @@ TEST_F(CudaProducts, StatusesThatLeaveAProductToOwnKernels) {
   }
   Tensor x = numbers({17, 20}, kFloat32, 1), w = numbers({++columns, 20}, kFloat32, 2);
   fail_next("cublasLtMatrixLayoutCreate", 3);
-  EXPECT_EQ(error_of([&] { compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "status"})(x.to(d), w.to(d)); }).code(), ErrorCode::OutOfMemory);
+  EXPECT_EQ(error_of([&] {
+              compile([](Tensor x, Tensor w) { return linear(x, w); }, {.name = "status"})(x.to(d), w.to(d));
+            }).code(),
+            ErrorCode::OutOfMemory);
 }
 
 TEST_F(CudaProducts, FailuresOnTheWayLeaveArgumentsAndTheDeviceAlone) {
@@ -410,7 +416,8 @@ TEST_F(CudaProducts, FailuresOnTheWayLeaveArgumentsAndTheDeviceAlone) {
   // An update that fails is made up for by the next run.
   fail_next("cublasLtMatmul", 13);
   EXPECT_EQ(error_of([&] { f(other, w); }).code(), ErrorCode::DeviceFailed);
-  Simulator::fail_next(flat ? "cuGraphExecKernelNodeSetParams" : "cuGraphExecChildGraphNodeSetParams", CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  Simulator::fail_next(flat ? "cuGraphExecKernelNodeSetParams" : "cuGraphExecChildGraphNodeSetParams",
+                       CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
   EXPECT_EQ(f(other, w).select(0, 3).to_vector<float>(), std::vector<float>(10, 2)) << "made anew";
   EXPECT_EQ(f(x, w).select(0, 3).to_vector<float>(), std::vector<float>(10, 2));
 }

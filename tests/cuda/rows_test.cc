@@ -21,7 +21,8 @@ class CudaRows : public Cuda {
     return n;
   }
   static void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
-    EXPECT_TRUE(allclose(got.cpu().to(kFloat32), want.to(kFloat32), tolerance, tolerance)) << got.cpu() << "\nwanted\n" << want;
+    EXPECT_TRUE(allclose(got.cpu().to(kFloat32), want.to(kFloat32), tolerance, tolerance)) << got.cpu() << "\nwanted\n"
+                                                                                           << want;
   }
 };
 
@@ -39,7 +40,8 @@ TEST_F(CudaRows, AResidualIsWrittenByTheKernelThatNormalizesIt) {
   };
   auto f = compile(body, {.name = "residual"});
   for (const auto& [rows, columns] : {std::pair{5, 96}, {1, 33}, {70, 256}}) {
-    const Tensor r = numbers({rows, columns}, 0.37), x = numbers({rows, columns}, 0.71), w = numbers({columns}, 0.13) + 2.0;
+    const Tensor r = numbers({rows, columns}, 0.37), x = numbers({rows, columns}, 0.71),
+                 w = numbers({columns}, 0.13) + 2.0;
     const Tensor there = r.to(d), here = r.clone();
     const auto got = f(there, x.to(d), w.to(d)), want = body(here, x, w);
     expect_near(there, here, 1e-6);
@@ -52,7 +54,9 @@ TEST_F(CudaRows, AResidualIsWrittenByTheKernelThatNormalizesIt) {
 
 TEST_F(CudaRows, PartsOfNormalizedRowsAreOneKernel) {
   for (const DType t : {kFloat32, kBFloat16}) {
-    auto body = [](Tensor x, Tensor w) { return quantized(rms_norm(x, w, 1e-6).view({x.size(0), x.size(1) / 16, 16})); };
+    auto body = [](Tensor x, Tensor w) {
+      return quantized(rms_norm(x, w, 1e-6).view({x.size(0), x.size(1) / 16, 16}));
+    };
     auto f = compile(body, {.name = "parts"});
     for (const auto& [rows, columns] : {std::pair{5, 96}, {1, 32}, {33, 1040}, {3, 16}}) {
       const Tensor x = numbers({rows, columns}, 0.37, t), w = (numbers({columns}, 0.13) + 2.0).to(t);
@@ -108,7 +112,9 @@ TEST_F(CudaRows, LayerNormsOfPrimitivesAreOneKernel) {
     const Tensor d = a - a.mean(-1, true);
     return d * rsqrt(d.pow(2).mean(-1, true) + 1e-5) * w + b;
   };
-  auto by_var = [](Tensor a, Tensor w, Tensor b) { return (a - a.mean(-1, true)) / sqrt(var(a, {-1}, 0, true) + 1e-5) * w + b; };
+  auto by_var = [](Tensor a, Tensor w, Tensor b) {
+    return (a - a.mean(-1, true)) / sqrt(var(a, {-1}, 0, true) + 1e-5) * w + b;
+  };
   auto as_operator = [](Tensor a, Tensor w, Tensor b) { return layer_norm(a, {a.size(-1)}, w, b, 1e-5); };
   auto expect = [&](auto body) {
     auto f = compile(body, {.name = "layer_norm"});
@@ -122,24 +128,33 @@ TEST_F(CudaRows, LayerNormsOfPrimitivesAreOneKernel) {
 }
 
 TEST_F(CudaRows, ShippedPatternsMeetThere) {
-  const Tensor x = numbers({3, 9, 16}, 0.31), k = numbers({3, 11, 16}, 0.23), v = numbers({3, 11, 16}, 0.7), w = numbers({16}, 0.13) + 2.0;
+  const Tensor x = numbers({3, 9, 16}, 0.31), k = numbers({3, 11, 16}, 0.23), v = numbers({3, 11, 16}, 0.7),
+               w = numbers({16}, 0.13) + 2.0;
   auto expect = [&](const char* name, auto body, auto... args) {
     auto f = compile(body, {.name = name});
     const Tensor want = body(args...);
     expect_near(f(args.to(d)...), want, want.dtype() == kFloat32 ? 1e-4 : 0.05);
     EXPECT_EQ(f.stats().matches.size(), 1u) << name << '\n' << f.explain();
   };
-  expect("silu", [](Tensor a) { return a * sigmoid(a); }, x);
-  expect("gelu", [](Tensor a) { return 0.5 * a * (1.0 + erf(a * 0.7071067811865476)); }, x);
+  expect(
+      "silu", [](Tensor a) { return a * sigmoid(a); }, x);
+  expect(
+      "gelu", [](Tensor a) { return 0.5 * a * (1.0 + erf(a * 0.7071067811865476)); }, x);
   auto llama = [](Tensor a, Tensor w) {
     Tensor h = a.to(kFloat32);
     h = h * rsqrt(h.pow(2).mean(-1, true) + 1e-6);
     return w * h.to(a.dtype());
   };
   expect("rms_norm", llama, x.to(kBFloat16), w.to(kBFloat16));
-  expect("gelu by tanh", [](Tensor a) { return 0.5 * a * (1.0 + tanh(0.7978845608028654 * (a + 0.044715 * a * a * a))); }, x);
-  expect("silu by exp", [](Tensor a) { return a / (1.0 + exp(-a)); }, x.to(kBFloat16));
-  expect("attention", [](Tensor q, Tensor k, Tensor v) { return matmul(softmax(matmul(q, k.transpose(-2, -1)) * 0.25, -1), v); }, x, k, v);
+  expect(
+      "gelu by tanh", [](Tensor a) { return 0.5 * a * (1.0 + tanh(0.7978845608028654 * (a + 0.044715 * a * a * a))); },
+      x);
+  expect(
+      "silu by exp", [](Tensor a) { return a / (1.0 + exp(-a)); }, x.to(kBFloat16));
+  expect(
+      "attention",
+      [](Tensor q, Tensor k, Tensor v) { return matmul(softmax(matmul(q, k.transpose(-2, -1)) * 0.25, -1), v); }, x, k,
+      v);
 }
 
 }  // namespace

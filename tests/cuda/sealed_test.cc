@@ -9,8 +9,12 @@ namespace {
 
 class CudaSealed : public CudaBlend {
  protected:
-  static Tensor numbers(Int rows, int seed) { return (arange(rows * 6).to(kFloat32) * (0.125 * seed)).sin().reshape({rows, 6}); }
-  static void expect_close(const Tensor& got, const Tensor& want, std::int64_t n) { EXPECT_TRUE(allclose(got.cpu(), want, 1e-5, 1e-5)) << n; }
+  static Tensor numbers(Int rows, int seed) {
+    return (arange(rows * 6).to(kFloat32) * (0.125 * seed)).sin().reshape({rows, 6});
+  }
+  static void expect_close(const Tensor& got, const Tensor& want, std::int64_t n) {
+    EXPECT_TRUE(allclose(got.cpu(), want, 1e-5, 1e-5)) << n;
+  }
 };
 
 /// Kernels, a step of the host between them, and many buffers.
@@ -40,7 +44,9 @@ TEST_F(CudaSealed, NewSizesAreQueuedAndInstantiateNothing) {
 TEST_F(CudaSealed, SizesThatOtherKernelsServeAreLoadedBefore) {
   auto products = [](const Tensor& x, const Tensor& w) { return mm(x, w.transpose(0, 1)); };
   auto f = compile(products, {.name = "products"});
-  auto call = [&](std::int64_t n) { expect_close(f(numbers(n, 1).to(d), numbers(10, 2).to(d)), products(numbers(n, 1), numbers(10, 2)), n); };
+  auto call = [&](std::int64_t n) {
+    expect_close(f(numbers(n, 1).to(d), numbers(10, 2).to(d)), products(numbers(n, 1), numbers(10, 2)), n);
+  };
   call(2), call(3);  // few rows
   f.seal();
   const reprise_simulator_counters before = Simulator::counters();
@@ -53,7 +59,9 @@ TEST_F(CudaSealed, WorkOfOtherLibrariesIsQueuedInTheStream) {
   auto blends = [](const Tensor& x, const Tensor& y) { return Blend::of(x * 2, y, 0.25) + Blend::of(y, x) * 3; };
   auto want = [](const Tensor& x, const Tensor& y) { return (x * 2 * 0.75 + y * 0.25) + (y * 0.5 + x * 0.5) * 3; };
   auto f = compile(blends, {.name = "blends"});
-  auto call = [&](std::int64_t n) { expect_close(f(numbers(n, 1).to(d), numbers(n, 2).to(d)), want(numbers(n, 1), numbers(n, 2)), n); };
+  auto call = [&](std::int64_t n) {
+    expect_close(f(numbers(n, 1).to(d), numbers(n, 2).to(d)), want(numbers(n, 1), numbers(n, 2)), n);
+  };
   call(4);
   f.seal();
   const reprise_simulator_counters before = Simulator::counters();
@@ -82,7 +90,8 @@ TEST_F(CudaSealed, StreamsAndThreadsDoNotShareAddresses) {
     });
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(got, want);
-  EXPECT_EQ(Simulator::counters().instantiations, before.instantiations) << "threads at once have no graphs of their own";
+  EXPECT_EQ(Simulator::counters().instantiations, before.instantiations)
+      << "threads at once have no graphs of their own";
 }
 
 }  // namespace

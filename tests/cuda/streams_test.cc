@@ -1,5 +1,5 @@
-// Threads and streams that share the pool, executable graphs and their blocks of addresses. With REPRISE_SIM_ASYNC the simulator
-// runs queued work late, as a device does.
+// Threads and streams that share the pool, executable graphs and their blocks of addresses. With REPRISE_SIM_ASYNC the
+// simulator runs queued work late, as a device does.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -13,7 +13,8 @@ using CudaStreams = Cuda;
 
 // A replay with checks comes back to the pool for what they have noted.
 TEST_F(CudaStreams, TwoThreadsQueueIntoOne) {
-  Tensor table = ones({64, 8}, {.device = d}), ids = tensor_of(std::vector<std::int64_t>{1, 2, 3}).to(d), x = ones({64, 64}, {.device = d});
+  Tensor table = ones({64, 8}, {.device = d}), ids = tensor_of(std::vector<std::int64_t>{1, 2, 3}).to(d),
+         x = ones({64, 64}, {.device = d});
   auto lookup = compile([](Tensor w, Tensor i) { return embedding(w, i) * 2.0; }, {.name = "lookup"});
   auto busy = compile(
       [](Tensor x) {
@@ -82,7 +83,8 @@ TEST_F(CudaStreams, PositionsThatGrowMakeFewGraphs) {
         return cache.slice(0, 0, pos + 1).sum();
       },
       {.name = "step"});
-  for (std::int64_t pos = 0; pos < 100; ++pos) EXPECT_EQ(step(cache, x, pos).item<float>(), 32.0f * static_cast<float>(pos + 1));
+  for (std::int64_t pos = 0; pos < 100; ++pos)
+    EXPECT_EQ(step(cache, x, pos).item<float>(), 32.0f * static_cast<float>(pos + 1));
   const Stats s = step.stats();
   EXPECT_EQ(s.compilations, 1);
   EXPECT_LE(s.recordings_made, 2);
@@ -95,7 +97,9 @@ TEST_F(CudaStreams, PositionsThatGrowMakeFewGraphs) {
 
 // Nothing that could be known only at the call keeps attention from its kernel.
 TEST_F(CudaStreams, AttentionOfPlainArgumentsRunsOnTheDevice) {
-  auto attend = compile([](Tensor q, Tensor k, Tensor v) { return scaled_dot_product_attention(q, k, v, {}, 0.0, true); }, {.name = "attend"});
+  auto attend =
+      compile([](Tensor q, Tensor k, Tensor v) { return scaled_dot_product_attention(q, k, v, {}, 0.0, true); },
+              {.name = "attend"});
   for (std::int64_t n : {5, 9}) {
     Tensor q = rand({2, 3, n, 16}), k = rand({2, 3, n, 16}), v = rand({2, 3, n, 16});
     Tensor got = attend(q.to(d), k.to(d), v.to(d)), want = scaled_dot_product_attention(q, k, v, {}, 0.0, true);

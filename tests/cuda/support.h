@@ -34,9 +34,15 @@ struct Simulator {
     find<decltype(reprise_simulator_get_counters)>("reprise_simulator_get_counters")(&c);
     return c;
   }
-  static std::uint64_t calls(const char* entry) { return find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry); }
-  static void fail_next(const char* entry, int result) { find<decltype(reprise_simulator_fail_next)>("reprise_simulator_fail_next")(entry, result); }
-  static void set_memory(std::uint64_t bytes) { find<decltype(reprise_simulator_set_memory)>("reprise_simulator_set_memory")(bytes); }
+  static std::uint64_t calls(const char* entry) {
+    return find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry);
+  }
+  static void fail_next(const char* entry, int result) {
+    find<decltype(reprise_simulator_fail_next)>("reprise_simulator_fail_next")(entry, result);
+  }
+  static void set_memory(std::uint64_t bytes) {
+    find<decltype(reprise_simulator_set_memory)>("reprise_simulator_set_memory")(bytes);
+  }
 };
 
 /// What a command of the shell writes to its standard output.
@@ -49,19 +55,19 @@ inline std::string output_of(const std::string& command) {
   return out;
 }
 
-/// What this program prints when it runs again, in another environment, for the tests that `filter` names: they skip where
-/// REPRISE_TEST_PROBE is not set.
+/// What this program prints when it runs again, in another environment, for the tests that `filter` names: they skip
+/// where REPRISE_TEST_PROBE is not set.
 inline std::string run_again(const std::string& environment, const std::string& filter) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  return output_of("env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" + knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter + "' 2>/dev/null");
+  return output_of("env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX REPRISE_TEST_PROBE=1 REPRISE_CUDA_DRIVER='" +
+                   knobs().cuda_driver + "' " + environment + " '" + self + "' --gtest_filter='" + filter +
+                   "' 2>/dev/null");
 }
 
 /// Takes the simulator as driver when no other one is named; skips where neither is there.
 class Cuda : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    take_simulator();
-  }
+  static void SetUpTestSuite() { take_simulator(); }
   void SetUp() override {
     if (std::string why = device::why_unavailable(d); !why.empty()) GTEST_SKIP() << why;
   }

@@ -53,7 +53,8 @@ TEST_F(CudaTransfer, CopiesAreQueuedInOrder) {
 }
 
 TEST_F(CudaTransfer, OtherCopiesAreRightAllTheSame) {
-  Tensor x = rand({6, 4}), p = x.pin_memory(), on = zeros({6, 4}, {.device = d}), half = zeros({6, 4}, {.dtype = kFloat16, .device = d});
+  Tensor x = rand({6, 4}), p = x.pin_memory(), on = zeros({6, 4}, {.device = d}),
+         half = zeros({6, 4}, {.dtype = kFloat16, .device = d});
   on.copy_(x, true);  // not pinned
   EXPECT_EQ(on.to_vector<float>(), x.to_vector<float>());
   on.slice(0, 0, 2).copy_(p.select(0, 3), true);  // broadcast
@@ -87,9 +88,12 @@ TEST_F(CudaTransfer, ToAConsumersStream) {
   if (!Simulator::library()) GTEST_SKIP() << "counted by the simulator";
   Tensor x = rand({3}).to(d) + 1.0;
   Stream theirs = Stream::create(d);
-  auto waits = [] { return Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")("cuStreamWaitEvent"); };
+  auto waits = [] {
+    return Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")("cuStreamWaitEvent");
+  };
   const auto before = waits();
-  for (std::intptr_t s : {reinterpret_cast<std::intptr_t>(theirs.native_handle()), std::intptr_t{1}, std::intptr_t{-1}}) {
+  for (std::intptr_t s :
+       {reinterpret_cast<std::intptr_t>(theirs.native_handle()), std::intptr_t{1}, std::intptr_t{-1}}) {
     auto* m = reinterpret_cast<dlpack::Managed*>(to_dlpack(x, s));
     EXPECT_EQ(m->view.device.kind, dlpack::kCuda);
     EXPECT_EQ(m->view.data, x.data_ptr());

@@ -1,5 +1,5 @@
-// Words of a recording: sizes, positions, numbers and seeds stand beside the addresses, so that what moves is neither another recording
-// nor another graph.
+// Words of a recording: sizes, positions, numbers and seeds stand beside the addresses, so that what moves is neither
+// another recording nor another graph.
 #include <algorithm>
 
 #include "base/counters.h"
@@ -15,9 +15,12 @@ class CudaWords : public Cuda {
     for (Int s : sizes) n *= s;
     return (arange(n).to(kFloat32) * step).sin().reshape(sizes);
   }
-  static reprise_simulator_counters told() { return Simulator::library() ? Simulator::counters() : reprise_simulator_counters{}; }
+  static reprise_simulator_counters told() {
+    return Simulator::library() ? Simulator::counters() : reprise_simulator_counters{};
+  }
   static std::uint64_t calls(const char* entry) {
-    return Simulator::library() ? Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry) : 0;
+    return Simulator::library() ? Simulator::find<decltype(reprise_simulator_calls)>("reprise_simulator_calls")(entry)
+                                : 0;
   }
   static bool counts() { return Simulator::library() && knobs().cuda_pointers == "block"; }
 };
@@ -71,13 +74,16 @@ TEST_F(CudaWords, TokensAreQueuedAheadOfTheDevice) {
       },
       {.name = "step"});
   auto run = [&](Device where) {
-    Tensor table = numbers({11, 16}, 1.7).to(where), k = zeros({1, 2, 64, 8}, {.device = where}), v = zeros({1, 2, 64, 8}, {.device = where});
+    Tensor table = numbers({11, 16}, 1.7).to(where), k = zeros({1, 2, 64, 8}, {.device = where}),
+           v = zeros({1, 2, 64, 8}, {.device = where});
     std::vector<Tensor> tokens{zeros({1}, {.dtype = kInt64, .device = where})};
     std::uint64_t waits = 0;
     for (std::int64_t pos = 0; pos < 40; ++pos) {
-      const std::uint64_t before = calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize");
+      const std::uint64_t before =
+          calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize");
       tokens.push_back(step(table, k, v, tokens.back(), pos));
-      if (pos >= 8) waits += calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize") - before;
+      if (pos >= 8)
+        waits += calls("cuStreamSynchronize") + calls("cuCtxSynchronize") + calls("cuEventSynchronize") - before;
     }
     std::vector<std::int64_t> all;
     for (const Tensor& t : tokens) all.push_back(t.cpu().item<std::int64_t>());
@@ -91,7 +97,9 @@ TEST_F(CudaWords, TokensAreQueuedAheadOfTheDevice) {
 }
 
 TEST_F(CudaWords, RandomNumbersNeedNoStepOfTheHost) {
-  auto body = [](Tensor x) { return dropout(x, 0.3) + rand({3, 50}, {.device = x.device()}) + randn({3, 50}, {.device = x.device()}); };
+  auto body = [](Tensor x) {
+    return dropout(x, 0.3) + rand({3, 50}, {.device = x.device()}) + randn({3, 50}, {.device = x.device()});
+  };
   auto f = compile(body, {.name = "noise"});
   const Tensor x = ones({3, 50}, {.device = d});
   manual_seed(5);

@@ -1,7 +1,7 @@
 // Operators that write their arguments, whose kernels run on the host, between kernels of a device.
+#include "graph/writers.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
-#include "graph/writers.h"
 #include "kernels/plan/columns.h"
 #include "kernels/reference/elements.h"
 #include "tests/cuda/support.h"
@@ -13,13 +13,16 @@ using CudaWriters = test::Cuda;
 
 // Every second element of x is doubled; what is between stays.
 graph::OpId double_every_second() {
-  static const graph::OpId op = graph::register_op({.schema = "test::every_second_(Tensor(a!) x) -> ()", .shape = [](graph::RuleCtx&) {}},
-                                                   {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
-                                                     int i = 0;
-                                                     kernels::reference::for_each(a.tensor(0), [&](std::int64_t at) {
-                                                       if (i++ % 2 == 0) kernels::reference::store(a.tensor(0), at, kernels::reference::Value::of(2 * kernels::reference::load_number(a.tensor(0), at)));
-                                                     });
-                                                   }})});
+  static const graph::OpId op = graph::register_op(
+      {.schema = "test::every_second_(Tensor(a!) x) -> ()", .shape = [](graph::RuleCtx&) {}},
+      {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
+        int i = 0;
+        kernels::reference::for_each(a.tensor(0), [&](std::int64_t at) {
+          if (i++ % 2 == 0)
+            kernels::reference::store(
+                a.tensor(0), at, kernels::reference::Value::of(2 * kernels::reference::load_number(a.tensor(0), at)));
+        });
+      }})});
   return op;
 }
 
@@ -32,7 +35,8 @@ TEST_F(CudaWriters, ElementsThatAreNotWrittenStay) {
     return made + x;
   };
   for (int n : {3, 6, 3}) {
-    Tensor x = arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), y = x * 0.5 + 1, on = x.to(d), oy = y.to(d), eager = x.to(d);
+    Tensor x = arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), y = x * 0.5 + 1, on = x.to(d), oy = y.to(d),
+           eager = x.to(d);
     auto f = compile(program);
     Tensor got = f(on, oy), want = program(x, y);
     EXPECT_TRUE(equal(got.to(Device::cpu()), want)) << n;
@@ -52,7 +56,8 @@ TEST_F(CudaWriters, APartGoesToTheHostAlone) {
   };
   auto f = compile(program);
   for (int n : {4, 64, 400}) {
-    Tensor cache = arange(0, n * 32, 1, {.dtype = kFloat32}).view({n, 4, 8}) * 0.5, row = ones({8}, {.dtype = kFloat32}), on = cache.to(d), orow = row.to(d);
+    Tensor cache = arange(0, n * 32, 1, {.dtype = kFloat32}).view({n, 4, 8}) * 0.5,
+           row = ones({8}, {.dtype = kFloat32}), on = cache.to(d), orow = row.to(d);
     f(cache.to(d), orow);
     const auto before = test::Simulator::library() ? test::Simulator::counters() : reprise_simulator_counters{};
     Tensor got = f(on, orow);
@@ -69,16 +74,17 @@ TEST_F(CudaWriters, APartGoesToTheHostAlone) {
 
 // x and y are columns of one tensor: they lie between each other, element by element.
 TEST_F(CudaWriters, TwoViewsOfOneTensor) {
-  static const graph::OpId op = graph::register_op({.schema = "test::swap_(Tensor(a!) x, Tensor(b!) y) -> ()", .shape = [](graph::RuleCtx&) {}},
-                                                   {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
-                                                     namespace r = kernels::reference;
-                                                     const kernels::TensorView &x = a.tensor(0), &y = a.tensor(1);
-                                                     r::for_each<2>(x.rank, x.sizes, {x.strides, y.strides}, [&](const auto& at) {
-                                                       const auto was = r::load(x, at[0]);
-                                                       r::store(x, at[0], r::load(y, at[1]));
-                                                       r::store(y, at[1], was);
-                                                     });
-                                                   }})});
+  static const graph::OpId op =
+      graph::register_op({.schema = "test::swap_(Tensor(a!) x, Tensor(b!) y) -> ()", .shape = [](graph::RuleCtx&) {}},
+                         {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
+                           namespace r = kernels::reference;
+                           const kernels::TensorView &x = a.tensor(0), &y = a.tensor(1);
+                           r::for_each<2>(x.rank, x.sizes, {x.strides, y.strides}, [&](const auto& at) {
+                             const auto was = r::load(x, at[0]);
+                             r::store(x, at[0], r::load(y, at[1]));
+                             r::store(y, at[1], was);
+                           });
+                         }})});
   auto swap = [](Tensor x, Tensor y) { graph::calln(op, {&x, &y}, {}); };
   auto f = compile(swap);
   for (int n : {1, 3, 4, 0}) {

@@ -42,7 +42,8 @@ std::string shared_range(std::uint64_t p, std::uint64_t bytes) {
 bool in_shared(std::uint64_t p) { return p - g_arena.base < kSharedWindow; }
 
 /// Ends the kernel unless the bytes are aligned and of memory that it may touch. False: they are on its stack.
-[[gnu::noinline]] bool in_memory(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site, bool write) {
+[[gnu::noinline]] bool in_memory(std::uint64_t p, std::uint64_t bytes, std::uint32_t align, std::uint32_t site,
+                                 bool write) {
   static std::string why;  // outlives kernel_error
   if (p % align) {
     why = cat("misaligned: the access needs a multiple of ", align);
@@ -147,9 +148,11 @@ void set_bytes(std::uint64_t to, std::uint32_t value, std::uint64_t bytes, std::
   if (bytes) std::memset(check(to, bytes, 1, site, false, true), static_cast<int>(value), bytes);
 }
 
-/// Of whole runs of 16 bytes into the second cache: no access, as far as order goes, and of what nobody has written, too.
+/// Of whole runs of 16 bytes into the second cache: no access, as far as order goes, and of what nobody has written,
+/// too.
 void prefetch(std::uint64_t p, std::uint32_t bytes, std::uint32_t site) {
-  if (bytes % 16) refuse(CUDA_ERROR_MISALIGNED_ADDRESS, p, bytes, false, "misaligned: the size needs a multiple of 16", site);
+  if (bytes % 16)
+    refuse(CUDA_ERROR_MISALIGNED_ADDRESS, p, bytes, false, "misaligned: the size needs a multiple of 16", site);
   if (bytes) in_memory(p, bytes, 16, site, false);
 }
 
@@ -190,7 +193,9 @@ RuntimeFunction entry(const char* name, F* f) {
 
 }  // namespace
 
-const char* readable(std::uint64_t p, std::uint64_t bytes, std::uint32_t site) { return check(p, bytes, static_cast<std::uint32_t>(bytes), site, true, false); }
+const char* readable(std::uint64_t p, std::uint64_t bytes, std::uint32_t site) {
+  return check(p, bytes, static_cast<std::uint32_t>(bytes), site, true, false);
+}
 
 std::span<const RuntimeFunction> access_functions() {
   static const RuntimeFunction all[] = {

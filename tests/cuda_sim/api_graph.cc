@@ -15,14 +15,10 @@ CUDA_MEMCPY3D to_params(const CopyWork& c) {
   const bool from_device = is_device_address(c.from), to_device = is_device_address(c.to);
   p.srcMemoryType = from_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
   p.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-  if (from_device)
-    p.srcDevice = c.from;
-  else
-    p.srcHost = reinterpret_cast<const void*>(c.from);
-  if (to_device)
-    p.dstDevice = c.to;
-  else
-    p.dstHost = reinterpret_cast<void*>(c.to);
+  if (from_device) p.srcDevice = c.from;
+  else p.srcHost = reinterpret_cast<const void*>(c.from);
+  if (to_device) p.dstDevice = c.to;
+  else p.dstHost = reinterpret_cast<void*>(c.to);
   p.srcPitch = c.from_pitch, p.dstPitch = c.to_pitch;
   p.srcHeight = c.from_pitch ? c.from_slice / c.from_pitch : 0;
   p.dstHeight = c.to_pitch ? c.to_slice / c.to_pitch : 0;
@@ -49,27 +45,24 @@ void refuse_edge_data(const CUgraphEdgeData* data, std::size_t n) {
 /// Is it the edge of a programmatic dependent launch? Of other ports there is no simulation.
 bool is_programmatic(const CUgraphEdgeData& e, const Node& from, const Node& to) {
   if (!e.from_port && !e.to_port && !e.type) return false;
-  require(e.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && !e.to_port && e.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CUDA_ERROR_NOT_SUPPORTED,
-          "of ports the programmatic one is simulated");
-  require(settings().arch >= 90 && settings().driver_version >= 12030, CUDA_ERROR_NOT_SUPPORTED, "programmatic edges need sm_90 and CUDA 12.3");
-  require(from.type == CU_GRAPH_NODE_TYPE_KERNEL && to.type == CU_GRAPH_NODE_TYPE_KERNEL, CUDA_ERROR_INVALID_VALUE, "a programmatic edge connects kernels");
+  require(e.from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && !e.to_port &&
+              e.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
+          CUDA_ERROR_NOT_SUPPORTED, "of ports the programmatic one is simulated");
+  require(settings().arch >= 90 && settings().driver_version >= 12030, CUDA_ERROR_NOT_SUPPORTED,
+          "programmatic edges need sm_90 and CUDA 12.3");
+  require(from.type == CU_GRAPH_NODE_TYPE_KERNEL && to.type == CU_GRAPH_NODE_TYPE_KERNEL, CUDA_ERROR_INVALID_VALUE,
+          "a programmatic edge connects kernels");
   return true;
 }
 
 const char* type_name(CUgraphNodeType t) {
   switch (t) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      return "kernel";
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return "memcpy";
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      return "memset";
-    case CU_GRAPH_NODE_TYPE_HOST:
-      return "host";
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      return "graph";
-    default:
-      return "empty";
+    case CU_GRAPH_NODE_TYPE_KERNEL: return "kernel";
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return "memcpy";
+    case CU_GRAPH_NODE_TYPE_MEMSET: return "memset";
+    case CU_GRAPH_NODE_TYPE_HOST: return "host";
+    case CU_GRAPH_NODE_TYPE_GRAPH: return "graph";
+    default: return "empty";
   }
 }
 
@@ -119,18 +112,12 @@ WorkPtr copy_node_work(const CUDA_MEMCPY3D& p, const char* entry) {
 
 WorkPtr node_work(const CUgraphNodeParams& p, const char* entry) {
   switch (p.type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      return kernel_node_work(p.kernel);
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return copy_node_work(p.memcpy.copyParams, entry);
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      return memset_node_work(p.memset, entry);
-    case CU_GRAPH_NODE_TYPE_HOST:
-      return std::make_shared<const Work>(HostWork{p.host.fn, p.host.userData});
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-      return std::make_shared<const Work>(EmptyWork{});
-    default:
-      fail(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type ", static_cast<int>(p.type), " are not simulated");
+    case CU_GRAPH_NODE_TYPE_KERNEL: return kernel_node_work(p.kernel);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return copy_node_work(p.memcpy.copyParams, entry);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return memset_node_work(p.memset, entry);
+    case CU_GRAPH_NODE_TYPE_HOST: return std::make_shared<const Work>(HostWork{p.host.fn, p.host.userData});
+    case CU_GRAPH_NODE_TYPE_EMPTY: return std::make_shared<const Work>(EmptyWork{});
+    default: fail(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type ", static_cast<int>(p.type), " are not simulated");
   }
 }
 
@@ -316,9 +303,11 @@ CUresult get_edges(const char* entry, CUgraph h, CUgraphNode* from, CUgraphNode*
     for (std::uint64_t n : find<Graph>(h)->nodes)
       for (std::uint64_t d : find<Node>(reinterpret_cast<CUgraphNode>(n))->after) {
         a.push_back(d), b.push_back(n);
-        of.push_back(data_of(*find<Node>(reinterpret_cast<CUgraphNode>(d)), *find<Node>(reinterpret_cast<CUgraphNode>(n))));
+        of.push_back(
+            data_of(*find<Node>(reinterpret_cast<CUgraphNode>(d)), *find<Node>(reinterpret_cast<CUgraphNode>(n))));
       }
-    for (const CUgraphEdgeData& e : of) require(data || !from || !e.type, CUDA_ERROR_LOSSY_QUERY, "an edge has data, and there is no place for it");
+    for (const CUgraphEdgeData& e : of)
+      require(data || !from || !e.type, CUDA_ERROR_LOSSY_QUERY, "an edge has data, and there is no place for it");
     for (std::size_t i = 0; data && i < *count; ++i) data[i] = i < of.size() ? of[i] : CUgraphEdgeData{};
     std::size_t first = *count;
     give_list(a, from, &first);

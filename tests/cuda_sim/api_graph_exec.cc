@@ -109,7 +109,8 @@ SIM_ENTRY cuGraphLaunch(CUgraphExec h, CUstream s) {
     refuse_in_capture(*stream, "cuGraphLaunch");
     ++counters().graph_launches;
     // One run of an executable graph at a time, in the order of their launches.
-    if (e->latest.stream && e->latest.stream != stream && e->latest.stream->done < e->latest.number) stream->waits.push_back(e->latest);
+    if (e->latest.stream && e->latest.stream != stream && e->latest.stream->done < e->latest.number)
+      stream->waits.push_back(e->latest);
     join(stream->clock, e->clock);
     submit(stream, ChildWork{e->run});
     e->clock = stream->clock;

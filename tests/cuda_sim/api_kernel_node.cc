@@ -20,7 +20,8 @@ void** param_pointers(const WorkPtr& w) {
 }
 
 /// What of a node's attributes is simulated; the others that a driver knows are as nobody has set them.
-CUresult attribute(const char* entry, CUgraphNode h, int id, CUlaunchAttributeValue* out, const CUlaunchAttributeValue* in) {
+CUresult attribute(const char* entry, CUgraphNode h, int id, CUlaunchAttributeValue* out,
+                   const CUlaunchAttributeValue* in) {
   return api(entry, kContext, [&] {
     auto n = find<Node>(h);
     Attributes a = work_of<KernelWork>(*n).attributes;
@@ -47,8 +48,7 @@ CUresult attribute(const char* entry, CUgraphNode h, int id, CUlaunchAttributeVa
       case 14:  // CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
         require(out, CUDA_ERROR_NOT_SUPPORTED, "attribute ", id, " is not simulated");
         break;
-      default:
-        fail(CUDA_ERROR_INVALID_VALUE, "attribute ", id, " of a kernel node");
+      default: fail(CUDA_ERROR_INVALID_VALUE, "attribute ", id, " of a kernel node");
     }
     if (in) n->work = with_attributes(n->work, a);
   });

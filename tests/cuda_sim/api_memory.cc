@@ -72,23 +72,14 @@ void pointer_attribute(void* out, CUpointer_attribute what, CUdeviceptr p) {
   switch (what) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return put(a->what == What::Host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return put(p);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      require(a->what == What::Host, CUDA_ERROR_INVALID_VALUE);
-      return put(p);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(0);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return put(0);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      return put(a->base);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return put(static_cast<std::size_t>(a->bytes));
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      return put(a->number);
-    default:
-      fail(CUDA_ERROR_NOT_SUPPORTED, "pointer attribute ", static_cast<int>(what), " is not simulated");
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(p);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: require(a->what == What::Host, CUDA_ERROR_INVALID_VALUE); return put(p);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(0);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put(0);
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return put(a->base);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return put(static_cast<std::size_t>(a->bytes));
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID: return put(a->number);
+    default: fail(CUDA_ERROR_NOT_SUPPORTED, "pointer attribute ", static_cast<int>(what), " is not simulated");
   }
 }
 
@@ -107,10 +98,8 @@ SIM_ENTRY cuPointerGetAttribute(void* out, CUpointer_attribute what, CUdeviceptr
 SIM_ENTRY cuPointerGetAttributes(unsigned n, CUpointer_attribute* what, void** out, CUdeviceptr p) {
   return api(__func__, kContext, [&] {
     for (unsigned i = 0; i < n; ++i) {
-      if (memory().find(p))
-        pointer_attribute(out[i], what[i], p);
-      else
-        std::memset(out[i], 0, 4);
+      if (memory().find(p)) pointer_attribute(out[i], what[i], p);
+      else std::memset(out[i], 0, 4);
     }
   });
 }
@@ -157,7 +146,8 @@ SIM_ENTRY cuMemUnmap(CUdeviceptr p, std::size_t bytes) {
   return api(__func__, kAfterFailure, [&] {
     // Nothing says that it waits. What names the range by way of other memory finds nothing there when it runs.
     if (std::string use = sticky_error() == CUDA_SUCCESS ? queued_use(p, bytes) : ""; !use.empty())
-      report_error(CUDA_ERROR_ILLEGAL_ADDRESS, cat("cuMemUnmap of ", bytes, " bytes at ", hex(p), " before the end of ", use));
+      report_error(CUDA_ERROR_ILLEGAL_ADDRESS,
+                   cat("cuMemUnmap of ", bytes, " bytes at ", hex(p), " before the end of ", use));
     memory().unmap(p, bytes);
   });
 }
@@ -352,6 +342,5 @@ extern "C" __attribute__((visibility("default"))) void reprise_simulator_suballo
   std::shared_ptr<Object> s = find_handle_or_null(reinterpret_cast<std::uint64_t>(stream));
   if (s && s->kind == Kind::Stream && !std::static_pointer_cast<Stream>(s)->capture)
     submit(std::static_pointer_cast<Stream>(s), ActionWork{mark});
-  else
-    mark();
+  else mark();
 }

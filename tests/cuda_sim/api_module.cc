@@ -50,19 +50,13 @@ int attribute_of(const LoadedKernel& f, CUfunction_attribute a) {
   switch (a) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
       return f.kernel.max_threads ? static_cast<int>(f.kernel.max_threads) : 1024;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      return f.code ? static_cast<int>(f.code->static_shared) : 0;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-      return 32;  // not known: no ptxas here
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: return f.code ? static_cast<int>(f.code->static_shared) : 0;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: return 32;  // not known: no ptxas here
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      return 90;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      return f.max_dynamic_shared;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return f.carveout;
-    default:
-      return 0;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: return 90;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: return f.max_dynamic_shared;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: return f.carveout;
+    default: return 0;
   }
 }
 void set_attribute(LoadedKernel& f, CUfunction_attribute a, int v) {
@@ -105,7 +99,8 @@ SIM_ENTRY cuLinkCreate(unsigned, CUjit_option*, void**, CUlinkState* out) {
     *out = as<CUlinkState>(*made);
   });
 }
-SIM_ENTRY cuLinkAddData(CUlinkState h, CUjitInputType type, void* data, std::size_t bytes, const char*, unsigned, CUjit_option*, void**) {
+SIM_ENTRY cuLinkAddData(CUlinkState h, CUjitInputType type, void* data, std::size_t bytes, const char*, unsigned,
+                        CUjit_option*, void**) {
   return api(__func__, kContext, [&] {
     auto l = find<Linking>(h);
     require(type == CU_JIT_INPUT_PTX && l->code.empty(), CUDA_ERROR_NOT_SUPPORTED, "linking of anything but one text");

@@ -41,7 +41,8 @@ void start_last_early(Stream& s) {
   for (std::uint64_t h : s.capture->last[&s]) {
     auto n = find<Node>(reinterpret_cast<CUgraphNode>(h));
     for (std::uint64_t before : n->after)
-      if (find<Node>(reinterpret_cast<CUgraphNode>(before))->type == CU_GRAPH_NODE_TYPE_KERNEL && n->after.size() == 1) n->early.push_back(before);
+      if (find<Node>(reinterpret_cast<CUgraphNode>(before))->type == CU_GRAPH_NODE_TYPE_KERNEL && n->after.size() == 1)
+        n->early.push_back(before);
   }
 }
 

@@ -20,7 +20,8 @@ struct Capture {
 };
 
 void capture_work(Stream&, WorkPtr);
-/// The kernel that the stream has captured last, where it captures, does not wait for the kernel before it: it does so by itself.
+/// The kernel that the stream has captured last, where it captures, does not wait for the kernel before it: it does so
+/// by itself.
 void start_last_early(Stream&);
 /// Fails with CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, and ends the capture, for what may not be captured.
 void refuse_in_capture(Stream&, const char* entry);

@@ -67,16 +67,16 @@ void reprise_simulator_block(uint64_t address, size_t bytes);
 /// or takes back, the first `used` are written by nobody and the rest is blocked. used = 0: taken back.
 void reprise_simulator_suballocate(uint64_t address, size_t used, size_t whole, void* stream);
 
-/// For stand-ins of the libraries that launch kernels of their own (blaslt/): queues work in a stream (CUstream), or adds a
-/// kernel node to the graph that the stream captures: a kernel of a library (CUkernel), of one parameter for each 8 bytes of `data`, in clusters of two blocks, without which
-/// it does not run. It runs once with a copy of `data` in the order of the stream, and must
-/// reach memory through `reach`. Returns a CUresult.
+/// For stand-ins of the libraries that launch kernels of their own (blaslt/): queues work in a stream (CUstream), or
+/// adds a kernel node to the graph that the stream captures: a kernel of a library (CUkernel), of one parameter for
+/// each 8 bytes of `data`, in clusters of two blocks, without which it does not run. It runs once with a copy of `data`
+/// in the order of the stream, and must reach memory through `reach`. Returns a CUresult.
 int reprise_simulator_submit(void* stream, void (*run)(void* data), const void* data, size_t bytes);
-/// The same with programmatic stream serialization (programmatic dependent launch): captured, it has such an edge from the kernel
-/// before it. It counts as one that waits for that kernel by itself.
+/// The same with programmatic stream serialization (programmatic dependent launch): captured, it has such an edge from
+/// the kernel before it. It counts as one that waits for that kernel by itself.
 int reprise_simulator_submit_early(void* stream, void (*run)(void* data), const void* data, size_t bytes);
-/// From such work alone: where [address, address + bytes) is on the host. Null after an error was reported as of a kernel:
-/// out of bounds, or read before anybody wrote it. What is to be written counts as written.
+/// From such work alone: where [address, address + bytes) is on the host. Null after an error was reported as of a
+/// kernel: out of bounds, or read before anybody wrote it. What is to be written counts as written.
 void* reprise_simulator_reach(uint64_t address, size_t bytes, int write, const char* what);
 
 #ifdef __cplusplus

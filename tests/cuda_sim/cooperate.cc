@@ -107,22 +107,14 @@ namespace {
 std::uint32_t reduced(std::uint32_t kind, std::uint32_t a, std::uint32_t b) {
   const auto sa = static_cast<std::int32_t>(a), sb = static_cast<std::int32_t>(b);
   switch (kind) {
-    case 0:
-      return a + b;
-    case 1:
-      return std::min(a, b);
-    case 2:
-      return std::max(a, b);
-    case 3:
-      return static_cast<std::uint32_t>(std::min(sa, sb));
-    case 4:
-      return static_cast<std::uint32_t>(std::max(sa, sb));
-    case 5:
-      return a & b;
-    case 6:
-      return a | b;
-    default:
-      return a ^ b;
+    case 0: return a + b;
+    case 1: return std::min(a, b);
+    case 2: return std::max(a, b);
+    case 3: return static_cast<std::uint32_t>(std::min(sa, sb));
+    case 4: return static_cast<std::uint32_t>(std::max(sa, sb));
+    case 5: return a & b;
+    case 6: return a | b;
+    default: return a ^ b;
   }
 }
 
@@ -157,20 +149,13 @@ void perform(Thread* warp, std::uint32_t members) {
   }
   for (std::uint32_t m = members; m; m &= m - 1) {
     Thread& t = warp[std::countr_zero(m)];
-    if (op >= kTensorOperation)
-      continue;
-    else if (op >= kShuffleLast)
-      t.result = shuffled(t, op - kShuffleLast, warp, members);
-    else if (op == kVote)
-      t.result = ballot;
-    else if (op == kVote + 1)
-      t.result = ballot != 0;
-    else if (op == kVote + 2)
-      t.result = ballot == members;
-    else if (op == kVote + 3)
-      t.result = ballot == members || ballot == 0;
-    else if (op >= kReduce && op < kMatchAny)
-      t.result = sum;
+    if (op >= kTensorOperation) continue;
+    else if (op >= kShuffleLast) t.result = shuffled(t, op - kShuffleLast, warp, members);
+    else if (op == kVote) t.result = ballot;
+    else if (op == kVote + 1) t.result = ballot != 0;
+    else if (op == kVote + 2) t.result = ballot == members;
+    else if (op == kVote + 3) t.result = ballot == members || ballot == 0;
+    else if (op >= kReduce && op < kMatchAny) t.result = sum;
     else if (op == kMatchAny) {
       t.result = 0;
       for (std::uint32_t o = members; o; o &= o - 1)

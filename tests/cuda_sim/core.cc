@@ -44,7 +44,9 @@ Order order_of(const std::string& s) {
   return s == "reverse" ? Order::Reverse : s == "random" ? Order::Random : Order::Forward;
 }
 
-Races races_of(const std::string& s) { return s == "tell" ? Races::Tell : s.empty() || s == "0" ? Races::Off : Races::Fail; }
+Races races_of(const std::string& s) {
+  return s == "tell" ? Races::Tell : s.empty() || s == "0" ? Races::Off : Races::Fail;
+}
 
 Settings from_environment() {
   Settings s;
@@ -144,8 +146,8 @@ CUresult leave(const char* entry, CUresult r, const std::string& what) {
 }  // namespace detail
 
 const char* kind_name(Kind k) {
-  static const char* const names[] = {"nothing",          "context",     "stream",         "event", "module",
-                                      "function",         "library",     "kernel",         "graph", "graph node",
+  static const char* const names[] = {"nothing",          "context",     "stream",          "event",  "module",
+                                      "function",         "library",     "kernel",          "graph",  "graph node",
                                       "executable graph", "memory pool", "physical memory", "linking"};
   return names[static_cast<int>(k)];
 }

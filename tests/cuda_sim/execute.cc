@@ -58,8 +58,8 @@ char* stacks() {
   return all;
 }
 
-/// Stacks that no thread has. The one given back last is taken next: threads that end before anybody waits, as all of an empty block do,
-/// follow one another on one stack, which stays in the nearest cache.
+/// Stacks that no thread has. The one given back last is taken next: threads that end before anybody waits, as all of
+/// an empty block do, follow one another on one stack, which stays in the nearest cache.
 class FreeStacks {
  public:
   FreeStacks() { give_all(); }
@@ -123,7 +123,8 @@ void start_block(std::uint32_t linear) {
   g_ids.ctaid[0] = linear % g.x, g_ids.ctaid[1] = linear / g.x % g.y, g_ids.ctaid[2] = linear / g.x / g.y;
   const std::uint64_t window = g_arena.base;
   g_exec.leaves = false;
-  if (!g_exec.shared_is_fresh && g_exec.shared_end > window) memory().mark(window, g_exec.shared_end - window, kUnknown);
+  if (!g_exec.shared_is_fresh && g_exec.shared_end > window)
+    memory().mark(window, g_exec.shared_end - window, kUnknown);
   g_exec.shared_is_fresh = true;
 }
 

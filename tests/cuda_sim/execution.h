@@ -43,7 +43,7 @@ struct Thread {
   std::uint32_t operation = 0, mask = 0;
   std::uint32_t in[3] = {0, 0, 0};
   std::uint64_t wide = 0, result = 0;
-  std::array<std::uint32_t, 10> fragment{};  ///< of mma: a, b, c, then the result
+  std::array<std::uint32_t, 10> fragment{};    ///< of mma: a, b, c, then the result
   std::vector<std::vector<AsyncCopy>> groups;  ///< cp.async: committed ones, then the open one
   std::vector<AsyncCopy> open;
   std::vector<std::vector<AsyncProduct>> product_groups;  ///< wgmma: committed ones, then the open one

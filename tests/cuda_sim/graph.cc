@@ -143,7 +143,8 @@ std::vector<std::uint32_t> take_apart(const GraphRun& g, const std::vector<std::
     std::vector<std::uint32_t> after = item.after.empty() ? before : std::vector<std::uint32_t>(), early;
     for (std::uint32_t d : item.after) {
       after.insert(after.end(), ends[d].begin(), ends[d].end());
-      if (std::find(item.early.begin(), item.early.end(), d) != item.early.end()) early.insert(early.end(), ends[d].begin(), ends[d].end());
+      if (std::find(item.early.begin(), item.early.end(), d) != item.early.end())
+        early.insert(early.end(), ends[d].begin(), ends[d].end());
       last[d] = false;
     }
     if (auto* child = item.enabled ? std::get_if<ChildWork>(item.work.get()) : nullptr) {

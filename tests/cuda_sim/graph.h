@@ -17,8 +17,9 @@ struct Node : Object {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   WorkPtr work;
   std::vector<std::uint64_t> after;  ///< handles of the nodes it depends on
-  std::vector<std::uint64_t> early;  ///< of these, those that it does not wait for: its kernel does (programmatic edges)
-  std::shared_ptr<Graph> child;      ///< owned copy
+  /// of these, those that it does not wait for: its kernel does (programmatic edges)
+  std::vector<std::uint64_t> early;
+  std::shared_ptr<Graph> child;  ///< owned copy
 };
 
 struct Graph : Object {

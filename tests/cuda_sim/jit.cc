@@ -69,7 +69,8 @@ struct Jit {
     layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
     runtime = &session->createBareJITDylib("runtime");
     orc::SymbolMap symbols;
-    for (auto list : {access_functions(), cooperation_functions(), tensor_functions(), warpgroup_functions(), math_functions()})
+    for (auto list :
+         {access_functions(), cooperation_functions(), tensor_functions(), warpgroup_functions(), math_functions()})
       for (const RuntimeFunction& f : list)
         symbols[session->intern(f.name)] = {orc::ExecutorAddr::fromPtr(f.address), llvm::JITSymbolFlags::Exported};
     unwrap(runtime->define(orc::absoluteSymbols(std::move(symbols))), "naming the runtime");

@@ -26,14 +26,10 @@ float from_small(std::uint32_t v, int exp, int man) {
   const int bias = (1 << (exp - 1)) - 1;
   const std::uint32_t e = v >> man & ((1u << exp) - 1), m = v & ((1u << man) - 1);
   float r;
-  if (exp == 4 && e == 15 && m == 7)
-    r = NAN;
-  else if (exp == 5 && e == 31)
-    r = m ? NAN : INFINITY;
-  else if (e == 0)
-    r = std::ldexp(static_cast<float>(m), 1 - bias - man);
-  else
-    r = std::ldexp(static_cast<float>(m | 1u << man), static_cast<int>(e) - bias - man);
+  if (exp == 4 && e == 15 && m == 7) r = NAN;
+  else if (exp == 5 && e == 31) r = m ? NAN : INFINITY;
+  else if (e == 0) r = std::ldexp(static_cast<float>(m), 1 - bias - man);
+  else r = std::ldexp(static_cast<float>(m | 1u << man), static_cast<int>(e) - bias - man);
   return v >> 7 & 1 ? -r : r;
 }
 

@@ -62,7 +62,8 @@ std::string tell(const Allocation& a) {
 Arena g_arena = [] {
   Arena a;
   // Aligned, that descriptors of shared memory, which hold an address's lowest bits, tell it.
-  a.base = (reinterpret_cast<std::uint64_t>(map_range(kArenaBytes + kSharedWindow, PROT_NONE)) + kSharedWindow - 1) / kSharedWindow * kSharedWindow;
+  a.base = (reinterpret_cast<std::uint64_t>(map_range(kArenaBytes + kSharedWindow, PROT_NONE)) + kSharedWindow - 1) /
+           kSharedWindow * kSharedWindow;
   a.data_delta = reinterpret_cast<std::uint64_t>(map_range(kArenaBytes, PROT_READ | PROT_WRITE)) - a.base;
   a.shadow_delta = reinterpret_cast<std::uint64_t>(map_range(kArenaBytes, PROT_READ | PROT_WRITE)) - a.base;
   return a;

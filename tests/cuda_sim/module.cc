@@ -92,8 +92,7 @@ std::vector<Entry> entries_of(const std::string& ptx) {
         std::uint32_t size = 0, align = 0, count = 1;
         std::istringstream words(one);
         for (std::string w; words >> w;) {
-          if (w == ".align")
-            words >> align;
+          if (w == ".align") words >> align;
           else if (w == ".ptr" || w == ".param" || w[0] != '.') { /* the name, below */
           } else if (w.size() > 2 && std::isdigit(static_cast<unsigned char>(w[2])) && size == 0)
             size = static_cast<std::uint32_t>(std::stoul(w.substr(2)) / 8);
@@ -125,7 +124,8 @@ void check_header(const std::string& ptx) {
   const int arch = std::atoi(ptx.c_str() + sm + 3);
   // With features of one architecture alone: sm_90a.
   const bool exactly = std::isalpha(static_cast<unsigned char>(ptx[sm + 3 + std::to_string(arch).size()]));
-  require(exactly ? arch == settings().arch : arch <= settings().arch, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_", arch, " on a device of sm_", settings().arch);
+  require(exactly ? arch == settings().arch : arch <= settings().arch, CUDA_ERROR_NO_BINARY_FOR_GPU, ".target sm_",
+          arch, " on a device of sm_", settings().arch);
 }
 
 }  // namespace

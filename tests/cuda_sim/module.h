@@ -76,7 +76,8 @@ struct Library : LoadedModule {
   static constexpr Kind kKind = Kind::Library;
   Library() : LoadedModule(kKind) {}
 };
-/// What is being linked: its "machine code" is the text behind the architecture's name, which is all that a device minds.
+/// What is being linked: its "machine code" is the text behind the architecture's name, which is all that a device
+/// minds.
 struct Linking : Object {
   static constexpr Kind kKind = Kind::Link;
   Linking() : Object(kKind) {}
@@ -93,7 +94,8 @@ struct KernelHandle : Object {
 /// Reads PTX text (and the bitcode in its last lines) into `m`. Throws Failure naming what is wrong with the image.
 void load_image(LoadedModule& m, const std::string& image);
 void unload(LoadedModule& m);
-/// The kernel that stands for a library's, with so many bytes of parameters: one of a library that was loaded, with a CUkernel's handle.
+/// The kernel that stands for a library's, with so many bytes of parameters: one of a library that was loaded, with a
+/// CUkernel's handle.
 std::shared_ptr<LoadedKernel> stand_in_kernel(void (*run)(void* data), std::size_t bytes);
 /// From a CUfunction or a CUkernel.
 std::shared_ptr<LoadedKernel> find_function(const void* handle);

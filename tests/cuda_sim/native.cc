@@ -24,7 +24,8 @@ KernelWork stand_in_work(void (*run)(void*), const void* data, std::size_t bytes
   return w;
 }
 
-CUresult submit_stand_in(const char* entry, void* stream, void (*run)(void*), const void* data, std::size_t bytes, bool early) {
+CUresult submit_stand_in(const char* entry, void* stream, void (*run)(void*), const void* data, std::size_t bytes,
+                         bool early) {
   return api(entry, kContext, [&] {
     auto s = stream_of(static_cast<CUstream>(stream));
     submit(s, stand_in_work(run, data, bytes));
@@ -54,7 +55,8 @@ std::shared_ptr<LoadedKernel> stand_in_kernel(void (*run)(void* data), std::size
 void run_stand_in(const KernelWork& w) {
   const Dim c = w.attributes.cluster;
   if (c.x != kCluster.x || c.y != kCluster.y || c.z != kCluster.z)
-    return report_error(CUDA_ERROR_LAUNCH_FAILED, cat("kernel ", w.function->name, " in clusters of ", c.x, " x ", c.y, " x ", c.z, " blocks: it was launched in others"));
+    return report_error(CUDA_ERROR_LAUNCH_FAILED, cat("kernel ", w.function->name, " in clusters of ", c.x, " x ", c.y,
+                                                      " x ", c.z, " blocks: it was launched in others"));
   std::vector<std::uint64_t> data(w.params.size() / 8);  // a launch leaves its parameters as they are
   std::memcpy(data.data(), w.params.data(), w.params.size());
   w.function->stand_in(data.data());
@@ -77,10 +79,8 @@ SIM_CONTROL void* reprise_simulator_reach(uint64_t p, size_t bytes, int write, c
   if (why.empty()) why = memory().why_not(p, bytes);
   if (why.empty()) {
     std::uint8_t* known = g_arena.shadow(p);
-    if (std::memchr(known, kBlocked, bytes))
-      why = "given back to the allocator";
-    else if (write)
-      std::memset(known, kWritten, bytes);
+    if (std::memchr(known, kBlocked, bytes)) why = "given back to the allocator";
+    else if (write) std::memset(known, kWritten, bytes);
     else if (const auto missing = bytes - static_cast<std::size_t>(std::count(known, known + bytes, kWritten)))
       why = cat("nobody wrote ", missing, " of them");
   }

@@ -64,15 +64,17 @@ struct Detector {
   std::vector<std::vector<bool>> before;     ///< the same of threads that have not waited
   std::vector<bool> early;                   ///< by step: threads have something to wait for
   bool asked_waited = false;
-  std::uint32_t asked = 0;                   ///< ordered(): the latest answer, for epochs of one task
+  std::uint32_t asked = 0;  ///< ordered(): the latest answer, for epochs of one task
   std::uint32_t asked_end = 0, asked_in = 0;
   bool answer = false;
   std::set<std::string> told;
   /// Epochs of other blocks of this launch, from the first one up to but not with the second.
   using Epochs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-  std::unordered_map<std::uint64_t, Epochs> released;  ///< by place of an atomic operation: what lies before it and a fence
-  Epochs acquired, pending;                            ///< by this block; what is as soon as there is a fence
-  bool fenced = false;                                 ///< a thread of this block has had a fence, behind its last barrier
+  /// by place of an atomic operation: what lies before it and a fence
+  std::unordered_map<std::uint64_t, Epochs> released;
+  Epochs acquired, pending;  ///< by this block; what is as soon as there is a fence
+  /// a thread of this block has had a fence, behind its last barrier
+  bool fenced = false;
   std::uint32_t fence_epoch = 0;
   /// A store where another one was made, before it is known whether it changes anything.
   struct Store {
@@ -103,18 +105,22 @@ Detector& detector() {
 /// The task of an epoch before this one's.
 const Task& task_of(std::uint32_t epoch) {
   auto& all = detector().tasks;
-  return *std::prev(std::upper_bound(all.begin(), all.end(), epoch, [](std::uint32_t e, const Task& t) { return e < t.begin; }));
+  return *std::prev(
+      std::upper_bound(all.begin(), all.end(), epoch, [](std::uint32_t e, const Task& t) { return e < t.begin; }));
 }
 
 std::uint32_t thread_now() { return g_ids.warp * 32 + g_ids.lane; }
 /// Has the running thread nothing left to wait for?
-bool has_waited() { return !g_race.early || !g_race.kernel || g_race.waited[thread_now() / 64 & 31] >> thread_now() % 64 & 1; }
+bool has_waited() {
+  return !g_race.early || !g_race.kernel || g_race.waited[thread_now() / 64 & 31] >> thread_now() % 64 & 1;
+}
 
 /// Does the task of that epoch come before the running one in every order?
 bool ordered(std::uint32_t epoch) {
   Detector& d = detector();
   const bool waited = has_waited();
-  if (epoch >= d.asked && epoch < d.asked_end && d.asked_in == g_race.task_begin && d.asked_waited == waited) return d.answer;
+  if (epoch >= d.asked && epoch < d.asked_end && d.asked_in == g_race.task_begin && d.asked_waited == waited)
+    return d.answer;
   const Task& t = task_of(epoch);
   d.asked = t.begin;
   d.asked_end = &t == &d.tasks.back() ? ~0u : (&t)[1].begin;
@@ -129,7 +135,8 @@ bool has_acquired(std::uint32_t epoch) {
   return false;
 }
 
-/// An atomic operation takes over what earlier ones at its place have let go, and lets go what its block did before its fence.
+/// An atomic operation takes over what earlier ones at its place have let go, and lets go what its block did before its
+/// fence.
 void note_atomic(std::uint64_t p) {
   Detector& d = detector();
   Detector::Epochs& here = d.released[p];
@@ -152,7 +159,8 @@ Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
   if (o.epoch >= g_race.task_begin) return {"blocks of a launch", "nothing orders both"};
   if (ordered(o.epoch)) return {};
   const Detector& d = detector();
-  if (d.run && task_of(o.epoch).run == d.run && !has_waited() && d.ancestors[d.step][task_of(o.epoch).step]) return {"nodes of a graph", "this thread has not waited for it (griddepcontrol.wait)"};
+  if (d.run && task_of(o.epoch).run == d.run && !has_waited() && d.ancestors[d.step][task_of(o.epoch).step])
+    return {"nodes of a graph", "this thread has not waited for it (griddepcontrol.wait)"};
   if (d.run && task_of(o.epoch).run == d.run) return {"nodes of a graph", "no path connects both"};
   return {"streams", "no event orders both"};
 }
@@ -165,16 +173,17 @@ Found race_with(const Who& o, bool shared, std::uint32_t thread, bool atomic) {
   {
     const std::string key = cat(f.between, *d.tasks.back().name, site, write, *other.name, other_wrote);
     if (g_race.what == Races::Tell && !d.told.insert(key).second) return;
-    line = cat(write ? "writes " : "reads ", bytes, " bytes at ", hex(p), by, d.run ? cat(" in node ", d.step, " of a graph") : std::string(), ": a race between ", f.between, ": ",
-               *other.name, ", thread ", o.thread, other.run ? cat(", node ", other.step) : std::string(), ", ", other_wrote ? "wrote" : "read", " them, and ", f.missing, ": ",
+    line = cat(write ? "writes " : "reads ", bytes, " bytes at ", hex(p), by,
+               d.run ? cat(" in node ", d.step, " of a graph") : std::string(), ": a race between ", f.between, ": ",
+               *other.name, ", thread ", o.thread, other.run ? cat(", node ", other.step) : std::string(), ", ",
+               other_wrote ? "wrote" : "read", " them, and ", f.missing, ": ",
                shared ? std::string("shared memory") : memory().describe(p, bytes));
   }
   if (g_race.what == Races::Tell)
-    std::fprintf(stderr, "cuda simulator: %s: %s%s\n", d.tasks.back().name->c_str(), line.c_str(), g_race.kernel ? site_text(site).c_str() : "");
-  else if (g_race.kernel)
-    kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
-  else
-    report_error(CUDA_ERROR_LAUNCH_FAILED, cat(*d.tasks.back().name, ": ", line));
+    std::fprintf(stderr, "cuda simulator: %s: %s%s\n", d.tasks.back().name->c_str(), line.c_str(),
+                 g_race.kernel ? site_text(site).c_str() : "");
+  else if (g_race.kernel) kernel_error(CUDA_ERROR_LAUNCH_FAILED, line.c_str(), site);
+  else report_error(CUDA_ERROR_LAUNCH_FAILED, cat(*d.tasks.back().name, ": ", line));
 }
 
 /// Stores of what is there are none: threads that all write one number need no order.
@@ -225,7 +234,8 @@ void race_operation(std::shared_ptr<const Clock> clock, std::uint32_t line, std:
   d.run = d.step = 0;
 }
 
-void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after, const std::vector<const std::vector<std::uint32_t>*>& early) {
+void race_graph(const std::vector<const std::vector<std::uint32_t>*>& after,
+                const std::vector<const std::vector<std::uint32_t>*>& early) {
   if (!races()) return;
   Detector& d = detector();
   d.run = ++d.runs;
@@ -264,8 +274,11 @@ void race_wait() {
   if (g_race.early) g_race.waited[thread_now() / 64 & 31] |= std::uint64_t{1} << thread_now() % 64;
 }
 void race_thread_end() {
-  if (!g_race.early || has_waited() || g_ids.ctaid[0] + g_ids.ctaid[1] + g_ids.ctaid[2] > 0) return;  // the first block answers for all
-  static const char* const kText = "ends without having waited for what comes before its kernel (griddepcontrol.wait): who waits for this kernel would not wait for that";
+  // the first block answers for all
+  if (!g_race.early || has_waited() || g_ids.ctaid[0] + g_ids.ctaid[1] + g_ids.ctaid[2] > 0) return;
+  static const char* const kText =
+      "ends without having waited for what comes before its kernel (griddepcontrol.wait): who waits for this kernel "
+      "would not wait for that";
   report_kernel_error(CUDA_ERROR_LAUNCH_FAILED, kText, kNoSite);
 }
 
@@ -313,7 +326,8 @@ void race_touch(std::uint64_t p, std::uint64_t bytes, Touch t, std::uint32_t sit
   for (std::uint64_t at = p; at < p + bytes; ++at) {
     Cell& c = d.page(at / kPage)[at % kPage];
     if (const Found f = race_with(c.writer, shared, thread, atomic); f.between) {
-      if (t != Touch::Write || !g_race.kernel || bytes > sizeof d.store.before) return report(f, c.writer, true, p, bytes, write, site, shared);
+      if (t != Touch::Write || !g_race.kernel || bytes > sizeof d.store.before)
+        return report(f, c.writer, true, p, bytes, write, site, shared);
       if (d.store.bytes == 0) {
         d.store = {f, c.writer, p, bytes, site, thread, {g_ids.ctaid[0], g_ids.ctaid[1], g_ids.ctaid[2]}, {}};
         std::memcpy(d.store.before, g_arena.data(p), bytes);

@@ -16,18 +16,9 @@ namespace sim {
 using namespace llvm;
 
 Rewriter::Rewriter(Module& m, Code& code, bool checks)
-    : m_(m),
-      c_(m.getContext()),
-      code_(code),
-      checks_(checks),
-      i1_(Type::getInt1Ty(c_)),
-      i8_(Type::getInt8Ty(c_)),
-      i16_(Type::getInt16Ty(c_)),
-      i32_(Type::getInt32Ty(c_)),
-      i64_(Type::getInt64Ty(c_)),
-      f32_(Type::getFloatTy(c_)),
-      f64_(Type::getDoubleTy(c_)),
-      ptr_(PointerType::get(c_, 0)) {}
+    : m_(m), c_(m.getContext()), code_(code), checks_(checks), i1_(Type::getInt1Ty(c_)), i8_(Type::getInt8Ty(c_)),
+      i16_(Type::getInt16Ty(c_)), i32_(Type::getInt32Ty(c_)), i64_(Type::getInt64Ty(c_)), f32_(Type::getFloatTy(c_)),
+      f64_(Type::getDoubleTy(c_)), ptr_(PointerType::get(c_, 0)) {}
 
 void Rewriter::run() {
   // Sites count the module's instructions as it came: messages find them again in the bitcode.
@@ -78,7 +69,8 @@ void Rewriter::find_kernels() {
 
 namespace {
 
-/// The same for all threads of a block: made of arguments, of what does not tell threads apart, and of memory behind such pointers.
+/// The same for all threads of a block: made of arguments, of what does not tell threads apart, and of memory behind
+/// such pointers.
 bool is_of_block(const Value* v) {
   if (isa<Constant>(v) || isa<Argument>(v)) return true;
   auto* i = dyn_cast<Instruction>(v);
@@ -87,7 +79,9 @@ bool is_of_block(const Value* v) {
     const Function* f = c->getCalledFunction();
     if (!f) return false;
     const StringRef n = f->getName();
-    if (n.starts_with("llvm.nvvm.")) return n.starts_with("llvm.nvvm.read.ptx.sreg.ctaid.") || n.starts_with("llvm.nvvm.read.ptx.sreg.nctaid.") || n.starts_with("llvm.nvvm.read.ptx.sreg.ntid.");
+    if (n.starts_with("llvm.nvvm."))
+      return n.starts_with("llvm.nvvm.read.ptx.sreg.ctaid.") || n.starts_with("llvm.nvvm.read.ptx.sreg.nctaid.") ||
+             n.starts_with("llvm.nvvm.read.ptx.sreg.ntid.");
     if (!f->isIntrinsic() || c->mayHaveSideEffects()) return false;
   } else if (i->mayHaveSideEffects()) {
     return false;
@@ -97,7 +91,8 @@ bool is_of_block(const Value* v) {
 
 }  // namespace
 
-/// From the entry on, while one thing alone can happen: branches on what all threads of a block have in common, one way of which returns at once.
+/// From the entry on, while one thing alone can happen: branches on what all threads of a block have in common, one way
+/// of which returns at once.
 void Rewriter::tell_of_empty_blocks(Function& kernel) {
   auto returns = [](BasicBlock* b) { return isa<ReturnInst>(b->getFirstNonPHIOrDbg()); };
   for (BasicBlock* at = &kernel.getEntryBlock(); at;) {

@@ -12,7 +12,8 @@
 ///   shared memory        fixed addresses in the shared window; global variables: allocations of the arena
 ///   loads and stores     a check that returns where the bytes are on the host; atomics: plain, threads run one at a
 ///   time barriers, shuffles   calls (cooperate.cc) approximate math     calls (math.cc)
-///   returns that all threads of a block come to alike, at the start: a call (cooperate.cc), so that one thread of such a block is enough
+///   returns that all threads of a block come to alike, at the start: a call (cooperate.cc), so that one thread of such
+///   a block is enough
 namespace sim {
 
 class Rewriter {
@@ -54,7 +55,7 @@ class Rewriter {
   bool tensor(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_tensor.cc
   /// An array of the thread's stack, which all calls of a function share.
   static llvm::Value* stack_array(llvm::Function*, llvm::Type*, llvm::StringRef name);  // rewrite_tensor.cc
-  bool warpgroup(llvm::CallBase*, llvm::StringRef, std::uint32_t site);  // rewrite_warpgroup.cc
+  bool warpgroup(llvm::CallBase*, llvm::StringRef, std::uint32_t site);                 // rewrite_warpgroup.cc
   void inline_assembly(llvm::CallBase*, std::uint32_t site);
 
   // Arithmetic that x86 and a GPU define differently (rewrite_arithmetic.cc)

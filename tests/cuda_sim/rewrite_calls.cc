@@ -14,7 +14,9 @@ namespace sim {
 using namespace llvm;
 
 void Rewriter::intrinsic(CallBase* c, StringRef n, std::uint32_t site) {
-  if (special_register(c, n) || cooperation(c, n, site) || memory_intrinsic(c, n, site) || tensor(c, n, site) || math(c, n)) return;
+  if (special_register(c, n) || cooperation(c, n, site) || memory_intrinsic(c, n, site) || tensor(c, n, site) ||
+      math(c, n))
+    return;
   fail(CUDA_ERROR_INVALID_PTX, "the simulator does not know the intrinsic llvm.nvvm.", n.str(), " (in ",
        c->getFunction()->getName().str(), ")");
 }
@@ -102,7 +104,8 @@ bool Rewriter::cooperation(CallBase* c, StringRef n, std::uint32_t site) {
     code_.cooperates = true;
     return cooperates(call(b, "sim_exit", none, {}));
   }
-  if (n.starts_with("membar.gl") || n.starts_with("membar.sys")) return call(b, "sim_fence", none, {}), replace(c, nullptr), true;
+  if (n.starts_with("membar.gl") || n.starts_with("membar.sys"))
+    return call(b, "sim_fence", none, {}), replace(c, nullptr), true;
   if (n.starts_with("membar") || n.starts_with("fence") || n == "nanosleep") return replace(c, nullptr), true;
   return false;
 }

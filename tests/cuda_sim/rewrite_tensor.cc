@@ -48,14 +48,17 @@ bool Rewriter::tensor(CallBase* c, StringRef n, std::uint32_t site) {
     Value* lane = b.CreateLoad(i32_, address(reinterpret_cast<std::uint64_t>(&g_ids.lane), ptr_));
     Value* from = b.CreateAnd(lane, b.getInt32(8 * matrices - 1));
     auto of_lane = [&](Value* part) {
-      Value* got = call(b, "sim_shuffle", i64_, {b.getInt32(3), b.getInt32(~0u), b.CreateTrunc(part, i32_), from, b.getInt32(31), b.getInt32(site)});
+      Value* got =
+          call(b, "sim_shuffle", i64_,
+               {b.getInt32(3), b.getInt32(~0u), b.CreateTrunc(part, i32_), from, b.getInt32(31), b.getInt32(site)});
       return b.CreateZExt(b.CreateTrunc(got, i32_), i64_);
     };
     Value* low = of_lane(own);
     Value* high = of_lane(b.CreateLShr(own, 32));
     Value* row = b.CreateIntToPtr(b.CreateOr(low, b.CreateShl(high, 32)), p->getType());
     Type* registers = FixedVectorType::get(i32_, 4);
-    b.CreateAlignedStore(b.CreateAlignedLoad(registers, host_pointer(b, row, 16, 16, "read", site), Align(16)), at(0), Align(4));
+    b.CreateAlignedStore(b.CreateAlignedLoad(registers, host_pointer(b, row, 16, 16, "read", site), Align(16)), at(0),
+                         Align(4));
   }
   call(b, "sim_tensor", Type::getVoidTy(c_), {b.getInt32(operation), at(0), at(0), b.getInt32(site)});
   code_.cooperates = true;

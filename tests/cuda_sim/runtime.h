@@ -24,7 +24,8 @@ std::span<const RuntimeFunction> tensor_functions();       ///< tensor.cc
 std::span<const RuntimeFunction> warpgroup_functions();    ///< warpgroup.cc
 std::span<const RuntimeFunction> math_functions();         ///< math.cc
 
-/// Where the `bytes` at p, aligned to as many, are on the host; the running thread's kernel ends where it may not read them.
+/// Where the `bytes` at p, aligned to as many, are on the host; the running thread's kernel ends where it may not read
+/// them.
 const char* readable(std::uint64_t p, std::uint64_t bytes, std::uint32_t site);
 
 /// The running kernel is wrong: reports one line that names the kernel, block, thread and instruction, and ends the

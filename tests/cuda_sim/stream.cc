@@ -46,10 +46,8 @@ void run_front(const std::shared_ptr<Stream>& s) {
   s->busy = true;
   race_operation(s->queue.front().clock, s->line, number);
   if (sticky_error() == CUDA_SUCCESS || std::holds_alternative<ActionWork>(*work)) {
-    if (auto* h = std::get_if<HostWork>(work.get()))
-      run_host(*h);
-    else
-      execute(*work);
+    if (auto* h = std::get_if<HostWork>(work.get())) run_host(*h);
+    else execute(*work);
   }
   s->done = s->queue.front().number;
   s->queue.pop_front();

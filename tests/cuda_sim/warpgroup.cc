@@ -7,9 +7,9 @@
 #include "tests/cuda_sim/memory.h"
 #include "tests/cuda_sim/tensor.h"
 
-/// Products of warpgroups (PTX ISA, "Asynchronous warpgroup level matrix instructions", wgmma). They happen as late as the program allows, when
-/// somebody waits for them: what is read too early is a token, a quiet NaN, and what is overwritten too early is multiplied as it is then. Each warp makes
-/// its own 16 of the 64 rows.
+/// Products of warpgroups (PTX ISA, "Asynchronous warpgroup level matrix instructions", wgmma). They happen as late as
+/// the program allows, when somebody waits for them: what is read too early is a token, a quiet NaN, and what is
+/// overwritten too early is multiplied as it is then. Each warp makes its own 16 of the 64 rows.
 namespace sim {
 
 namespace {
@@ -25,7 +25,8 @@ AsyncSums* sums_of(Thread& t, std::uint32_t bits) {
   return found == t.sums.end() || (bits & 0xff) >= found->second.values.size() ? nullptr : &found->second;
 }
 
-void multiply(std::uint32_t what, std::uint32_t* sums, std::uint64_t a, std::uint64_t b, const std::uint32_t* fragment, std::uint32_t site) {
+void multiply(std::uint32_t what, std::uint32_t* sums, std::uint64_t a, std::uint64_t b, const std::uint32_t* fragment,
+              std::uint32_t site) {
   Thread& t = *g_exec.current;
   const WarpgroupProduct p = WarpgroupProduct::of(what);
   const std::uint32_t n = p.columns / 2;
@@ -36,7 +37,8 @@ void multiply(std::uint32_t what, std::uint32_t* sums, std::uint64_t a, std::uin
     for (std::uint32_t i = 0; i < n; ++i) sums[i] = token(id, i);
   } else if (sums_of(t, sums[0])) {
     for (std::uint32_t i = 0; i < n; ++i)
-      if (sums[i] != token(id, i)) refuse("wgmma: registers of sums that are still being made are mixed with others", site);
+      if (sums[i] != token(id, i))
+        refuse("wgmma: registers of sums that are still being made are mixed with others", site);
   } else {
     if (!t.products_fenced) refuse("wgmma reads registers that this thread has changed, without wgmma.fence", site);
     id = t.next_sums++ & 0xfff;
@@ -62,7 +64,9 @@ void commit() {
 }
 
 bool in_flight(const Thread& t, std::uint32_t id) {
-  auto has = [&](const std::vector<AsyncProduct>& group) { return std::any_of(group.begin(), group.end(), [&](const AsyncProduct& p) { return p.sums == id; }); };
+  auto has = [&](const std::vector<AsyncProduct>& group) {
+    return std::any_of(group.begin(), group.end(), [&](const AsyncProduct& p) { return p.sums == id; });
+  };
   return has(t.open_products) || std::any_of(t.product_groups.begin(), t.product_groups.end(), has);
 }
 
@@ -84,16 +88,20 @@ void wait(std::uint32_t pending, std::uint32_t n, std::uint32_t* registers, std:
 class Matrix {
  public:
   Matrix(std::uint64_t descriptor, bool by_k, int bytes, std::uint32_t site)
-      : start_((descriptor & 0x3fff) << 4), leading_((descriptor >> 16 & 0x3fff) << 4), stride_((descriptor >> 32 & 0x3fff) << 4), by_k_(by_k), bytes_(bytes), site_(site) {
+      : start_((descriptor & 0x3fff) << 4), leading_((descriptor >> 16 & 0x3fff) << 4),
+        stride_((descriptor >> 32 & 0x3fff) << 4), by_k_(by_k), bytes_(bytes), site_(site) {
     if (descriptor >> 62 != 1) refuse("wgmma: the simulator knows matrices swizzled by 128 bytes only", site);
     if (descriptor >> 49 & 7) refuse("wgmma: the simulator knows descriptors with no base offset only", site);
-    if (start_ >> 7 & 7) refuse(cat("wgmma: the swizzled rows of a matrix begin at a multiple of 1024 bytes, not at ", hex(start_)), site);
+    if (start_ >> 7 & 7)
+      refuse(cat("wgmma: the swizzled rows of a matrix begin at a multiple of 1024 bytes, not at ", hex(start_)), site);
     if (by_k && bytes != 2) refuse("wgmma: only elements of 16 bits can lie by k", site);
   }
   std::uint32_t at(int line, int k) const {
     // Eight rows of 128 bytes stand together, whose runs of 16 bytes are exchanged by the row's number.
-    const std::uint64_t l = static_cast<std::uint64_t>(line), d = static_cast<std::uint64_t>(k), size = static_cast<std::uint64_t>(bytes_);
-    std::uint64_t p = by_k_ ? start_ + l / 64 * leading_ + d / 8 * stride_ + d % 8 * 128 + l % 64 * 2 : start_ + l / 8 * stride_ + l % 8 * 128 + d * size;
+    const std::uint64_t l = static_cast<std::uint64_t>(line), d = static_cast<std::uint64_t>(k),
+                        size = static_cast<std::uint64_t>(bytes_);
+    std::uint64_t p = by_k_ ? start_ + l / 64 * leading_ + d / 8 * stride_ + d % 8 * 128 + l % 64 * 2
+                            : start_ + l / 8 * stride_ + l % 8 * 128 + d * size;
     if (settings().has_swizzle) p ^= p >> 3 & 0x70;
     const std::uint64_t run = p & ~std::uint64_t{15};
     if (run != run_) run_ = run, data_ = readable(g_arena.base + run, 16, site_);
@@ -111,12 +119,16 @@ class Matrix {
   mutable const char* data_ = nullptr;
 };
 
-/// Product `number` of the first group, of one warp: d[16, n] += a[16, k] b[k, n]; products are exact, each sum of k is rounded once.
+/// Product `number` of the first group, of one warp: d[16, n] += a[16, k] b[k, n]; products are exact, each sum of k is
+/// rounded once.
 void perform(std::size_t number, Thread* warp) {
   const auto of_lane = [&](int lane) -> const AsyncProduct& { return warp[lane].product_groups.front()[number]; };
   const AsyncProduct& first = of_lane(0);
   const WarpgroupProduct p = WarpgroupProduct::of(first.what);
-  const int bytes = p.kind == Tensor::Tf32 ? 4 : p.kind >= Tensor::Int8 ? 1 : 2, depth = 32 / bytes, columns = static_cast<int>(p.columns), top = static_cast<int>(warp->warp % 4) * 16;
+  const int bytes = p.kind == Tensor::Tf32   ? 4
+                    : p.kind >= Tensor::Int8 ? 1
+                                             : 2,
+            depth = 32 / bytes, columns = static_cast<int>(p.columns), top = static_cast<int>(warp->warp % 4) * 16;
   std::vector<double> a(static_cast<std::size_t>(16 * depth)), b(static_cast<std::size_t>(columns * depth));
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   if (p.a_in_registers) {
@@ -124,7 +136,8 @@ void perform(std::size_t number, Thread* warp) {
     for (int lane = 0; lane < 32; ++lane)
       for (int r = 0; r < 4; ++r)
         for (int i = 0; i < in_register; ++i) {
-          a[at((lane / 4 + r % 2 * 8) * depth + lane % 4 * in_register + i + r / 2 * depth / 2)] = element(p.kind, of_lane(lane).fragment[at(r)], i);
+          a[at((lane / 4 + r % 2 * 8) * depth + lane % 4 * in_register + i + r / 2 * depth / 2)] =
+              element(p.kind, of_lane(lane).fragment[at(r)], i);
         }
   } else {
     const Matrix m(first.a, p.a_by_k, bytes, first.site);
@@ -146,7 +159,9 @@ void perform(std::size_t number, Thread* warp) {
       double sum = 0;
       for (int k = 0; k < depth; ++k) sum += a[at(row * depth + k)] * b[at(column * depth + k)];
       if (p.kind == Tensor::Int8) d[at(i)] += static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));  // wraps
-      else d[at(i)] = std::bit_cast<std::uint32_t>(static_cast<float>(sum + static_cast<double>(std::bit_cast<float>(d[at(i)]))));
+      else
+        d[at(i)] =
+            std::bit_cast<std::uint32_t>(static_cast<float>(sum + static_cast<double>(std::bit_cast<float>(d[at(i)]))));
     }
   }
 }
@@ -158,9 +173,14 @@ void perform_products(std::uint32_t pending, Thread* warp) {
     const Thread &one = warp[0], &other = warp[lane];
     bool alike = one.product_groups.size() == other.product_groups.size();
     for (std::size_t g = 0; alike && g < one.product_groups.size(); ++g)
-      alike = std::equal(one.product_groups[g].begin(), one.product_groups[g].end(), other.product_groups[g].begin(), other.product_groups[g].end(),
-                         [](const AsyncProduct& x, const AsyncProduct& y) { return x.what == y.what && x.a == y.a && x.b == y.b && x.site == y.site; });
-    if (!alike) return report_kernel_error(CUDA_ERROR_LAUNCH_FAILED, "lanes of a warp have asked for different products of their warpgroup (wgmma)", other.site);
+      alike = std::equal(one.product_groups[g].begin(), one.product_groups[g].end(), other.product_groups[g].begin(),
+                         other.product_groups[g].end(), [](const AsyncProduct& x, const AsyncProduct& y) {
+                           return x.what == y.what && x.a == y.a && x.b == y.b && x.site == y.site;
+                         });
+    if (!alike)
+      return report_kernel_error(CUDA_ERROR_LAUNCH_FAILED,
+                                 "lanes of a warp have asked for different products of their warpgroup (wgmma)",
+                                 other.site);
   }
   while (warp[0].product_groups.size() > pending) {
     for (std::size_t i = 0; i < warp[0].product_groups.front().size(); ++i) perform(i, warp);

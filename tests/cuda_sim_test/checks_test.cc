@@ -116,15 +116,22 @@ TEST_F(Checks, PointersThatAreNone) {
 // What is asked for in advance must be memory, in whole runs of 16 bytes; nobody need have written it.
 TEST_F(Checks, PrefetchesOfBytes) {
   const CUdeviceptr p = device(256), q = device(256);
-  CUfunction f = load("k", {8, 8, 8}, kernel("  %bytes = trunc i64 %n to i32\n  call void asm sideeffect \"cp.async.bulk.prefetch.L2.global [$0], $1;\", \"l,r,~{memory}\"(ptr addrspace(1) %p, i32 %bytes)\n"));
+  CUfunction f =
+      load("k", {8, 8, 8},
+           kernel("  %bytes = trunc i64 %n to i32\n  call void asm sideeffect \"cp.async.bulk.prefetch.L2.global [$0], "
+                  "$1;\", \"l,r,~{memory}\"(ptr addrspace(1) %p, i32 %bytes)\n"));
   OK(run(f, 1, 1, {p, q, 256}));
   OK(run(f, 1, 1, {p + 16, q, 0}));
-  expect_error(run(f, 1, 1, {p + 16, q, 256}), CUDA_ERROR_ILLEGAL_ADDRESS, {"reads 256 bytes", "16 bytes past the end"});
+  expect_error(run(f, 1, 1, {p + 16, q, 256}), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"reads 256 bytes", "16 bytes past the end"});
   expect_error(run(f, 1, 1, {p + 8, q, 16}), CUDA_ERROR_MISALIGNED_ADDRESS, {"multiple of 16"});
   expect_error(run(f, 1, 1, {p, q, 24}), CUDA_ERROR_MISALIGNED_ADDRESS, {"the size needs a multiple of 16"});
-  CUfunction line = load("k", {8, 8, 8}, kernel("  call void asm sideeffect \"prefetch.global.L2 [$0];\", \"l,~{memory}\"(ptr addrspace(1) %p)\n"));
+  CUfunction line =
+      load("k", {8, 8, 8},
+           kernel("  call void asm sideeffect \"prefetch.global.L2 [$0];\", \"l,~{memory}\"(ptr addrspace(1) %p)\n"));
   OK(run(line, 1, 1, {p + 255, q, 0}));
-  expect_error(run(line, 1, 1, {p + 256, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS, {"reads 1 byte", "after the end of allocation"});
+  expect_error(run(line, 1, 1, {p + 256, q, 0}), CUDA_ERROR_ILLEGAL_ADDRESS,
+               {"reads 1 byte", "after the end of allocation"});
 }
 
 TEST_F(Checks, SharedMemory) {

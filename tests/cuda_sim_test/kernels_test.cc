@@ -52,12 +52,14 @@ define ptx_kernel void @count(ptr addrspace(1) %out, ptr addrspace(1) %word) {
   %blocks = load i32, ptr addrspace(1) %word, align 4
   %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %none = icmp uge i32 )" + when + R"(, %blocks
+  %none = icmp uge i32 )" +
+         when + R"(, %blocks
   br i1 %none, label %over, label %body
 over:
   ret void
 body:
-  )" + (when == "%c" ? "call void @llvm.nvvm.barrier0()" : "") + R"(
+  )" + (when == "%c" ? "call void @llvm.nvvm.barrier0()" : "") +
+         R"(
   %p = getelementptr i32, ptr addrspace(1) %out, i32 %c
   %n = atomicrmw add ptr addrspace(1) %p, i32 1 monotonic, align 4
   ret void
@@ -76,7 +78,8 @@ TEST_F(Sim, BlocksThatReturnAtOnce) {
     for (std::size_t b = 0; b < some.size(); ++b) ASSERT_EQ(some[b], b < 3 ? 64u : 0u) << b;
     out = device(std::vector<std::uint32_t>(4, 0));
     OK(run(by_thread, 4, 64, {out, word}));
-    EXPECT_EQ(host<std::uint32_t>(out, 4), std::vector<std::uint32_t>(4, 3)) << "threads that return are no reason for others";
+    EXPECT_EQ(host<std::uint32_t>(out, 4), std::vector<std::uint32_t>(4, 3))
+        << "threads that return are no reason for others";
   }
 }
 
@@ -326,7 +329,8 @@ TEST_F(Sim, UnknownCodeIsRefusedByName) {
         CUDA_ERROR_INVALID_PTX);
     EXPECT_NE(std::string(log).find(word), std::string::npos) << log;
   };
-  load_fails("call void asm sideeffect \"tcgen05.wait::ld.sync.aligned;\", \"\"()", "", "tcgen05.wait::ld.sync.aligned");
+  load_fails("call void asm sideeffect \"tcgen05.wait::ld.sync.aligned;\", \"\"()", "",
+             "tcgen05.wait::ld.sync.aligned");
   load_fails("%r = call i32 @llvm.nvvm.dp4a.unknown(i32 1)", "declare i32 @llvm.nvvm.dp4a.unknown(i32)\n",
              "dp4a.unknown");
   load_fails("call void @outside()", "declare void @outside()\n", "outside");

@@ -69,7 +69,8 @@ TEST_F(Native, ItsAccessesAreChecked) {
   expect_error({reinterpret_cast<std::uint64_t>(&on_host), p}, "no device address");
 }
 
-// A captured kernel of a library: its node tells its parameters while it lives, and its attributes go to another node by themselves or not at all.
+// A captured kernel of a library: its node tells its parameters while it lives, and its attributes go to another node
+// by themselves or not at all.
 TEST_F(Native, CapturedNodesCanStandInAnotherGraph) {
   const CUdeviceptr p = device(std::vector<std::int64_t>{41}), q = device(8), r = device(8);
   CUgraph from = nullptr, g = nullptr;

@@ -33,8 +33,10 @@ define ptx_kernel void @exchange(ptr addrspace(1) %out) {
   %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %mine = getelementptr [128 x i32], ptr addrspace(3) @line, i32 0, i32 %t
   store i32 %t, ptr addrspace(3) %mine, align 4
-  )" + between + R"(
-  %other = xor i32 %t, )" + std::to_string(shift) + R"(
+  )" + between +
+         R"(
+  %other = xor i32 %t, )" +
+         std::to_string(shift) + R"(
   %theirs = getelementptr [128 x i32], ptr addrspace(3) @line, i32 0, i32 %other
   %v = load i32, ptr addrspace(3) %theirs, align 4
   %to = getelementptr i32, ptr addrspace(1) %out, i32 %t
@@ -47,7 +49,8 @@ define ptx_kernel void @exchange(ptr addrspace(1) %out) {
 std::string count(bool atomic) {
   return kThreadRegisters + "define ptx_kernel void @count(ptr addrspace(1) %out) {\n" +
          (atomic ? "  %o = atomicrmw add ptr addrspace(1) %out, i32 1 monotonic, align 4\n"
-                 : "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr addrspace(1) %out, align 4\n") +
+                 : "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr "
+                   "addrspace(1) %out, align 4\n") +
          "  ret void\n}";
 }
 
@@ -75,12 +78,14 @@ define ptx_kernel void @gather(ptr addrspace(1) %out) {
   %i = add i32 %b, 2
   %mine = getelementptr i32, ptr addrspace(1) %out, i32 %i
   store i32 7, ptr addrspace(1) %mine, align 4
-)" + (before ? fence : "") + R"(
+)" + (before ? fence : "") +
+         R"(
   %n = atomicrmw add ptr addrspace(1) %out, i32 1 monotonic, align 4
   %last = icmp eq i32 %n, 2
   br i1 %last, label %sum, label %end
 sum:
-)" + (behind ? fence : "") + R"(
+)" + (behind ? fence : "") +
+         R"(
   %p2 = getelementptr i32, ptr addrspace(1) %out, i32 2
   %p3 = getelementptr i32, ptr addrspace(1) %out, i32 3
   %p4 = getelementptr i32, ptr addrspace(1) %out, i32 4
@@ -114,8 +119,10 @@ TEST_F(Race, BlocksMeetByFencesAndAnAtomicOperation) {
 
 /// Every thread writes to out[0]: its number, or 7.
 std::string put(const char* what) {
-  return kThreadRegisters + "define ptx_kernel void @put(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  store i32 " + what +
-         ", ptr addrspace(1) %out, align 4\n  ret void\n}";
+  return kThreadRegisters +
+         "define ptx_kernel void @put(ptr addrspace(1) %out) {\n  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  "
+         "store i32 " +
+         what + ", ptr addrspace(1) %out, align 4\n  ret void\n}";
 }
 
 TEST_F(Race, StoresOfOneNumberAreNone) {
@@ -132,7 +139,8 @@ TEST_F(Race, BarriersOrderTheThreadsThatTheyAreOf) {
   EXPECT_EQ(run(load("exchange", {8}, exchange(barrier, 64)), 1, 128, {out}), CUDA_SUCCESS);
   EXPECT_EQ(run(load("exchange", {8}, exchange(warp, 1)), 1, 128, {out}), CUDA_SUCCESS);
   expect_none();
-  // Both barriers, so that each thread finds something written, and another store between: only who orders what differs.
+  // Both barriers, so that each thread finds something written, and another store between: only who orders what
+  // differs.
   const std::string again = barrier + "\n  store i32 7, ptr addrspace(3) %mine, align 4\n  ";
   EXPECT_NE(run(load("exchange", {8}, exchange(again, 1)), 1, 128, {out}), CUDA_SUCCESS);
   expect_race("threads of a block");
@@ -153,7 +161,8 @@ TEST_F(Race, BetweenNodesOfAGraph) {
     CUdeviceptr arg = out;
     void* params[] = {&arg};
     CUDA_KERNEL_NODE_PARAMS p{};
-    p.func = f, p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimX = p.blockDimY = p.blockDimZ = 1, p.kernelParams = params;
+    p.func = f, p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimX = p.blockDimY = p.blockDimZ = 1,
+    p.kernelParams = params;
     CUgraphNode first = nullptr, empty = nullptr, second = nullptr;
     OK(CALL(cuGraphAddKernelNode)(&first, graph, nullptr, 0, &p));
     OK(CALL(cuGraphAddEmptyNode)(&empty, graph, &first, 1));
@@ -175,22 +184,38 @@ TEST_F(Race, BetweenNodesOfAGraph) {
 /// Adds 1 to out[0] behind what `before` says.
 std::string early(const std::string& before, const std::string& after = "") {
   return kThreadRegisters + "define ptx_kernel void @early(ptr addrspace(1) %out) {\n" + before +
-         "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr addrspace(1) %out, align 4\n" + after + "  ret void\n}";
+         "  %o = load i32, ptr addrspace(1) %out, align 4\n  %n = add i32 %o, 1\n  store i32 %n, ptr addrspace(1) "
+         "%out, align 4\n" +
+         after + "  ret void\n}";
 }
 
-// A node with a programmatic edge comes after the one before it once it has waited, and every thread of its first block must: others with nothing to do may leave.
+// A node with a programmatic edge comes after the one before it once it has waited, and every thread of its first block
+// must: others with nothing to do may leave.
 TEST_F(Race, BeforeAKernelHasWaitedForTheOneBeforeIt) {
-  const std::string next = "  call void asm sideeffect \"griddepcontrol.launch_dependents;\", \"~{memory}\"()\n", wait = "  call void asm sideeffect \"griddepcontrol.wait;\", \"~{memory}\"()\n";
+  const std::string next = "  call void asm sideeffect \"griddepcontrol.launch_dependents;\", \"~{memory}\"()\n",
+                    wait = "  call void asm sideeffect \"griddepcontrol.wait;\", \"~{memory}\"()\n";
   const CUdeviceptr out = device(std::vector<int>{0});
-  const CUfunction waits = load("early", {8}, early(next + wait)), late = load("early", {8}, early(next, wait)), never = load("early", {8}, early(next)),
-                   others = load("others", {8}, kThreadRegisters + "define ptx_kernel void @others(ptr addrspace(1) %out) {\n" + next + "  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n  %z = icmp eq i32 %c, 0\n  br i1 %z, label %first, label %end\nfirst:\n" + wait + "  br label %end\nend:\n  ret void\n}"),
-                   idle = load("idle", {8}, kThreadRegisters + "define ptx_kernel void @idle(ptr addrspace(1) %out) {\n" + next + "  ret void\n}");
+  const CUfunction waits = load("early", {8}, early(next + wait)), late = load("early", {8}, early(next, wait)),
+                   never = load("early", {8}, early(next)),
+                   others = load("others", {8},
+                                 kThreadRegisters + "define ptx_kernel void @others(ptr addrspace(1) %out) {\n" + next +
+                                     "  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n  %z = icmp eq i32 %c, 0\n  "
+                                     "br i1 %z, label %first, label %end\nfirst:\n" +
+                                     wait + "  br label %end\nend:\n  ret void\n}"),
+                   idle = load("idle", {8},
+                               kThreadRegisters + "define ptx_kernel void @idle(ptr addrspace(1) %out) {\n" + next +
+                                   "  ret void\n}");
   struct Chain {
     CUfunction first, second, third;
     const char* wrong;
   };
-  for (const auto& [first, second, third, wrong] : {Chain{waits, waits, waits, nullptr}, {never, waits, waits, nullptr}, {waits, late, waits, "has not waited for it"},
-                                                    {waits, waits, late, "has not waited for it"}, {waits, never, waits, "has not waited for it"}, {waits, idle, waits, "ends without having waited"}, {waits, others, waits, nullptr}}) {
+  for (const auto& [first, second, third, wrong] : {Chain{waits, waits, waits, nullptr},
+                                                    {never, waits, waits, nullptr},
+                                                    {waits, late, waits, "has not waited for it"},
+                                                    {waits, waits, late, "has not waited for it"},
+                                                    {waits, never, waits, "has not waited for it"},
+                                                    {waits, idle, waits, "ends without having waited"},
+                                                    {waits, others, waits, nullptr}}) {
     CUgraph graph = nullptr;
     CUgraphExec exec = nullptr;
     OK(CALL(cuGraphCreate)(&graph, 0));

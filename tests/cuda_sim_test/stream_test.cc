@@ -103,10 +103,8 @@ TEST_F(Deferred, StreamsAreOrderedByEventsAlone) {
       OK(CALL(cuStreamSynchronize)(a_));
       wrong += host<int>(p_, 1)[0] != 2;
     }
-    if (with_event)
-      EXPECT_EQ(wrong, 0);
-    else
-      EXPECT_GT(wrong, 0);
+    if (with_event) EXPECT_EQ(wrong, 0);
+    else EXPECT_GT(wrong, 0);
   }
 }
 

@@ -10,7 +10,8 @@ namespace reprise::device {
 namespace {
 
 struct Groups : ::testing::Test {
-  std::filesystem::path root = std::filesystem::path(::testing::TempDir()) / ("cpu_quota_" + std::to_string(::getpid()));
+  std::filesystem::path root =
+      std::filesystem::path(::testing::TempDir()) / ("cpu_quota_" + std::to_string(::getpid()));
   ~Groups() override { std::filesystem::remove_all(root); }
   void write(const std::string& file, const std::string& text) const {
     std::filesystem::create_directories((root / file).parent_path());

@@ -118,7 +118,8 @@ TEST(HostMemory, WhatIsCachedIsBoundedByWhatIsInUse) {
   constexpr std::int64_t kMiB = std::int64_t{1} << 20, kEnd = 256 * kMiB;
   void* p = nullptr;
   std::int64_t have = 0;
-  for (std::int64_t n = kMiB; n <= kEnd; n += 2 * kMiB) {  // a tensor that grows: the next one is there before the last one goes
+  // a tensor that grows: the next one is there before the last one goes
+  for (std::int64_t n = kMiB; n <= kEnd; n += 2 * kMiB) {
     void* larger = host_allocate(n);
     host_free(p, have);
     p = larger, have = n;

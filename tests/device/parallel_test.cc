@@ -189,7 +189,8 @@ TEST(CpuInfo, WhatIsNotThereIsRefusedInAMessageThatListsWhatIs) {
     Scoped<std::string> knob(knobs().cpu, cpu);
     return cpu_info().refusal;
   };
-  EXPECT_EQ(refusal("avx9"), "no level is called avx9; there are x86_64_v2, avx2, avx512, avx512_vnni, avx512_bf16, amx, emulated");
+  EXPECT_EQ(refusal("avx9"),
+            "no level is called avx9; there are x86_64_v2, avx2, avx512, avx512_vnni, avx512_bf16, amx, emulated");
   EXPECT_EQ(refusal("-sse2").substr(0, 47), "no feature is called sse2; there are avx2, f16c");
   EXPECT_EQ(refusal("avx2,avx512"), "one level at most");
   if (!cpu_info().amx_bf16) {

@@ -19,7 +19,8 @@ namespace {
 
 using test::comes_true;
 
-// Teams of more threads than there are cores: what they do then is right, if not quick. They are never destroyed: their threads do not end.
+// Teams of more threads than there are cores: what they do then is right, if not quick. They are never destroyed: their
+// threads do not end.
 Team& team_of(int workers) {
   static auto* teams = new std::vector<std::pair<int, Team*>>;
   for (auto& [n, t] : *teams)
@@ -32,7 +33,8 @@ struct Counted {
   explicit Counted(std::int64_t n) : times(static_cast<std::size_t>(n)) {}
   std::vector<std::atomic<int>> times;
   static void add(void* ctx, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) static_cast<Counted*>(ctx)->times[static_cast<std::size_t>(i)].fetch_add(1, std::memory_order_relaxed);
+    for (std::int64_t i = begin; i < end; ++i)
+      static_cast<Counted*>(ctx)->times[static_cast<std::size_t>(i)].fetch_add(1, std::memory_order_relaxed);
   }
   bool once() const {
     return std::all_of(times.begin(), times.end(), [](const std::atomic<int>& t) { return t.load() == 1; });
@@ -144,7 +146,8 @@ TEST(Team, NoMoreAreAtWorkThanTheLimit) {
   static std::atomic<int> now{0}, most{0};
   auto work = [](void*, std::int64_t, std::int64_t) {
     int n = now.fetch_add(1) + 1, before = most.load();
-    while (before < n && !most.compare_exchange_weak(before, n)) {}
+    while (before < n && !most.compare_exchange_weak(before, n)) {
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     now.fetch_sub(1);
   };
@@ -154,7 +157,8 @@ TEST(Team, NoMoreAreAtWorkThanTheLimit) {
       for (int i = 0; i < 50; ++i) team.run({16, 1, 1, work, nullptr}, 3);
     });
   for (std::thread& t : callers) t.join();
-  // Each caller works itself. One that begins looks at who is there already; the one before it may have been given a worker too many by then.
+  // Each caller works itself. One that begins looks at who is there already; the one before it may have been given a
+  // worker too many by then.
   EXPECT_LE(most.load(), 3 + 2);
 }
 

@@ -1,6 +1,6 @@
-// Every allocation of the library may fail: that is one exception, nothing is lost or half done, and the same call works when
-// there is memory again. This executable's own operator new, aligned_alloc, mmap and mprotect fail when they are told to.
-// LLVM's allocations are left out: it is built without exceptions (jit/engine/in_llvm.h).
+// Every allocation of the library may fail: that is one exception, nothing is lost or half done, and the same call
+// works when there is memory again. This executable's own operator new, aligned_alloc, mmap and mprotect fail when they
+// are told to. LLVM's allocations are left out: it is built without exceptions (jit/engine/in_llvm.h).
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ namespace {
 
 constinit thread_local long t_left = -1;  // allocations that still succeed; -1: all
 constinit thread_local bool t_failed = false;
-constinit std::atomic<long> g_live{0};        // blocks of operator new
+constinit std::atomic<long> g_live{0};  // blocks of operator new
 
 bool fails() {
   if (t_left < 0 || reprise::jit::InLlvm::here()) return false;
@@ -54,7 +54,9 @@ void uncounted(void* p) {
 }  // namespace
 
 void* operator new(std::size_t n) { return counted(fails() ? nullptr : std::malloc(n ? n : 1)); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted(fails() ? nullptr : memalign(static_cast<std::size_t>(a), n ? n : 1)); }
+void* operator new(std::size_t n, std::align_val_t a) {
+  return counted(fails() ? nullptr : memalign(static_cast<std::size_t>(a), n ? n : 1));
+}
 void* operator new[](std::size_t n) { return operator new(n); }
 void operator delete(void* p) noexcept { uncounted(p); }
 void operator delete[](void* p) noexcept { uncounted(p); }
@@ -97,21 +99,23 @@ Outcome with_failure(long n, F&& f) {
   } catch (const Error& e) {
     o.threw = true;
     t_left = -1;
-    if (e.code() != ErrorCode::OutOfMemory && e.code() != ErrorCode::Io) o.what = e.what();  // Io: a file cannot be mapped
+    // Io: a file cannot be mapped
+    if (e.code() != ErrorCode::OutOfMemory && e.code() != ErrorCode::Io) o.what = e.what();
   }
   t_left = -1;
   o.failed = t_failed;
   return o;
 }
 
-/// How far apart the failures stand that are tried: all of the first ones, then fewer and fewer. REPRISE_TEST_EVERY=1: all.
+/// How far apart the failures stand that are tried: all of the first ones, then fewer and fewer. REPRISE_TEST_EVERY=1:
+/// all.
 long next_failure(long n) {
   static const bool all = std::getenv("REPRISE_TEST_EVERY");
   return all || n < 60 ? n + 1 : n + 1 + n / 29;
 }
 
-/// `call` with each of its allocations failing in turn. After each failure `check` must hold: the same call again, and its result.
-/// `leaves_nothing`: calls and checks keep nothing but caches that are full after twenty of them.
+/// `call` with each of its allocations failing in turn. After each failure `check` must hold: the same call again, and
+/// its result. `leaves_nothing`: calls and checks keep nothing but caches that are full after twenty of them.
 template <class Call, class Check>
 void every_failure(const char* what, Call&& call, Check&& check, bool leaves_nothing = true) {
   if (kSanitized) return;
@@ -122,7 +126,8 @@ void every_failure(const char* what, Call&& call, Check&& check, bool leaves_not
     const Outcome o = with_failure(n, call);
     failed = o.failed;
     ASSERT_EQ(o.what, "") << what << ", allocation " << n;
-    ASSERT_NO_THROW(ASSERT_TRUE(check()) << what << ", after allocation " << n << " failed") << what << ", after allocation " << n << " failed";
+    ASSERT_NO_THROW(ASSERT_TRUE(check()) << what << ", after allocation " << n << " failed")
+        << what << ", after allocation " << n << " failed";
   }
   EXPECT_GT(n, 1) << what << " allocates nothing";
   if (leaves_nothing && n > 20) {
@@ -139,7 +144,8 @@ bool is(const Tensor& t, std::int64_t n, float value) {
 TEST(Exhaustion, AnEagerCallOfAKindThatIsThere) {
   Tensor x = ones({4});
   ASSERT_TRUE(is(x * 2 + 1, 4, 3));
-  every_failure("eager", [&] { x * 2 + 1; }, [&] { return is(x * 2 + 1, 4, 3); });
+  every_failure(
+      "eager", [&] { x * 2 + 1; }, [&] { return is(x * 2 + 1, 4, 3); });
 }
 
 TEST(Exhaustion, TheFirstEagerCallOfAKind) {
@@ -150,7 +156,13 @@ TEST(Exhaustion, TheFirstEagerCallOfAKind) {
     for (int d = 0, p = pattern; d < 7; ++d, p /= 3) strides.push_back(p % 3 == 2 ? 3 : p % 3);
     return full({24}, 2.0).as_strided({2, 2, 2, 2, 2, 2, 2}, strides);
   };
-  every_failure("eager, new", [&] { ++pattern; view().sum(); }, [&] { return view().sum().item().to_double() == 256; }, false);
+  every_failure(
+      "eager, new",
+      [&] {
+        ++pattern;
+        view().sum();
+      },
+      [&] { return view().sum().item().to_double() == 256; }, false);
 }
 
 TEST(Exhaustion, TraceAndCompile) {
@@ -169,11 +181,13 @@ TEST(Exhaustion, TraceAndCompile) {
   };
   ASSERT_TRUE(call());
   std::int64_t compiled = 0;
-  every_failure("compile", [&] { f.reset(), call(); }, [&] {
-    const bool right = call();
-    compiled += f.stats().compilations;
-    return right && f.stats().specializations == 1 && f.stats().eager_fallbacks <= 1;
-  });
+  every_failure(
+      "compile", [&] { f.reset(), call(); },
+      [&] {
+        const bool right = call();
+        compiled += f.stats().compilations;
+        return right && f.stats().specializations == 1 && f.stats().eager_fallbacks <= 1;
+      });
   EXPECT_GT(compiled, 0);
 }
 
@@ -183,38 +197,47 @@ TEST(Exhaustion, AnEagerWrite) {
   float through = 1;
   auto right = [&] { return is(x.slice(1, 0, 2).contiguous(), 4, through) && is(x.slice(1, 2, 3).contiguous(), 2, 0); };
   ASSERT_TRUE(right());
-  every_failure("eager write", [&] { x.slice(1, 0, 2).add_(1), ++through; }, right);
+  every_failure(
+      "eager write", [&] { x.slice(1, 0, 2).add_(1), ++through; }, right);
 }
 
 TEST(Exhaustion, AWarmCall) {
-  auto f = compile([](Tensor x, Tensor y) {
-    y.add_(1);
-    return mm(mm(x, x), x) * 2;
-  }, {.name = "warm"});
+  auto f = compile(
+      [](Tensor x, Tensor y) {
+        y.add_(1);
+        return mm(mm(x, x), x) * 2;
+      },
+      {.name = "warm"});
   Tensor x = full({2, 2}, 1.0), y = zeros({3});
   ASSERT_TRUE(is(f(x, y), 4, 8));
   // A call that fails has written nothing: the argument counts those that were through.
   float through = 1;
-  every_failure("warm", [&] { f(x, y), ++through; }, [&] { return is(y, 3, through) && is(f(x, y), 4, 8) && is(y, 3, ++through); });
+  every_failure(
+      "warm", [&] { f(x, y), ++through; },
+      [&] { return is(y, 3, through) && is(f(x, y), 4, 8) && is(y, 3, ++through); });
   EXPECT_EQ(f.stats().compilations, 1);
 }
 
 TEST(Exhaustion, WhatAnEpilogueDoes) {
-  // Sizes and strides of an argument, one that becomes shorter and longer, one that is written by place, results that are views.
-  auto f = compile([](Tensor x, Tensor y, Tensor z) {
-    x.t_();
-    y.resize_({9 - y.size(0)});
-    y.fill_(Scalar(y.size(0)));
-    z.t().add_(1);
-    z.as_strided({4}, {1}, 1).add_(0);
-    return std::pair<Tensor, Tensor>(z.select(0, 1), x.slice(0, 0, 1));
-  }, {.name = "epilogue"});
+  // Sizes and strides of an argument, one that becomes shorter and longer, one that is written by place, results that
+  // are views.
+  auto f = compile(
+      [](Tensor x, Tensor y, Tensor z) {
+        x.t_();
+        y.resize_({9 - y.size(0)});
+        y.fill_(Scalar(y.size(0)));
+        z.t().add_(1);
+        z.as_strided({4}, {1}, 1).add_(0);
+        return std::pair<Tensor, Tensor>(z.select(0, 1), x.slice(0, 0, 1));
+      },
+      {.name = "epilogue"});
   Tensor x = zeros({2, 3}), y = zeros({5}), z = zeros({2, 3});
   int through = 0;
   auto as_it_was = [&] {
     const bool odd = through % 2 == 1;
     const std::int64_t n = odd ? 4 : 5;
-    return x.size(0).value() == (odd ? 3 : 2) && y.size(0).value() == n && (through == 0 || is(y, n, static_cast<float>(n))) && is(z.contiguous(), 6, static_cast<float>(through));
+    return x.size(0).value() == (odd ? 3 : 2) && y.size(0).value() == n &&
+           (through == 0 || is(y, n, static_cast<float>(n))) && is(z.contiguous(), 6, static_cast<float>(through));
   };
   auto call = [&] {
     auto [row, first] = f(x, y, z);
@@ -222,30 +245,36 @@ TEST(Exhaustion, WhatAnEpilogueDoes) {
     return is(row, 3, static_cast<float>(through)) && first.shares_storage_with(x);
   };
   for (int k = 0; k < 4; ++k) ASSERT_TRUE(call());
-  every_failure("epilogue", [&] { call(); }, [&] { return as_it_was() && call() && as_it_was(); });
+  every_failure(
+      "epilogue", [&] { call(); }, [&] { return as_it_was() && call() && as_it_was(); });
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
 TEST(Exhaustion, AnErrorThatTheFunctionCatches) {
-  auto f = compile([](Tensor x, Tensor i) {
-    x.add_(1);
-    try {
-      return x.index_select(0, i) + 0;
-    } catch (const Error& e) {
-      if (e.code() == ErrorCode::OutOfMemory) throw;
-      return x * 0;
-    }
-  }, {.name = "catches"});
+  auto f = compile(
+      [](Tensor x, Tensor i) {
+        x.add_(1);
+        try {
+          return x.index_select(0, i) + 0;
+        } catch (const Error& e) {
+          if (e.code() == ErrorCode::OutOfMemory) throw;
+          return x * 0;
+        }
+      },
+      {.name = "catches"});
   Tensor x = zeros({4}), fine = zeros({2}, {.dtype = kInt64}), bad = full({2}, 7, {.dtype = kInt64});
   float through = 0;
   auto right = [&] { return is(x, 4, through); };
   f(x, fine), f(x, bad), through = 2;
   auto catching = [&](bool leaves_nothing) {
-    every_failure("catches", [&] { f(x, bad), ++through; }, [&] { return right() && (f(x, bad), ++through, right()); }, leaves_nothing);
+    every_failure(
+        "catches", [&] { f(x, bad), ++through; }, [&] { return right() && (f(x, bad), ++through, right()); },
+        leaves_nothing);
   };
   catching(false);  // kinds of eager calls that were not begun anew after a failure come to be
   catching(true);
-  every_failure("does not catch", [&] { f(x, fine), ++through; }, [&] { return right() && (f(x, fine), ++through, right()); });
+  every_failure(
+      "does not catch", [&] { f(x, fine), ++through; }, [&] { return right() && (f(x, fine), ++through, right()); });
 }
 
 TEST(Exhaustion, ANewSize) {
@@ -253,7 +282,8 @@ TEST(Exhaustion, ANewSize) {
   std::int64_t n = 2;
   auto right = [&] { return is(f(ones({n, 2})), 2, static_cast<float>(2 * n * n + 1)); };
   for (int k = 0; k < 64; ++k, ++n) ASSERT_TRUE(right());  // caches of sizes are full then
-  every_failure("new size", [&] { ++n, right(); }, right);
+  every_failure(
+      "new size", [&] { ++n, right(); }, right);
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_LE(f.stats().recordings, 3);
 }
@@ -263,7 +293,8 @@ TEST(Exhaustion, MemoryOfAnewPool) {
   Tensor w = full({64, 64}, 0.5), x = ones({16, 64});
   auto right = [&] { return is(f(x, w), 16 * 64, 1024); };
   ASSERT_TRUE(right());
-  every_failure("pool", [&] { release_pool(), device::host_trim(), right(); }, right);
+  every_failure(
+      "pool", [&] { release_pool(), device::host_trim(), right(); }, right);
 }
 
 TEST(Exhaustion, LoadingAndSavingFiles) {
@@ -271,8 +302,10 @@ TEST(Exhaustion, LoadingAndSavingFiles) {
   std::map<std::string, Tensor> tensors{{"a", full({3}, 2.0)}, {"b.weight", ones({2, 2})}};
   auto load = [&] { return load_safetensors(path).at("b.weight"); };
   save_safetensors(path, tensors);
-  every_failure("load", [&] { load(); }, [&] { return is(load(), 4, 1); });
-  every_failure("save", [&] { save_safetensors(path, tensors); }, [&] { return is(load(), 4, 1); });
+  every_failure(
+      "load", [&] { load(); }, [&] { return is(load(), 4, 1); });
+  every_failure(
+      "save", [&] { save_safetensors(path, tensors); }, [&] { return is(load(), 4, 1); });
   std::remove(path.c_str());
 }
 
@@ -281,7 +314,8 @@ TEST(Exhaustion, PrintingAndExplaining) {
   Tensor x = ones({3});
   f(x);
   const std::string text = x.str();
-  every_failure("print", [&] { x.str(), f.explain(), f.stats(); }, [&] { return x.str() == text && f.explain().size() > 100; });
+  every_failure(
+      "print", [&] { x.str(), f.explain(), f.stats(); }, [&] { return x.str() == text && f.explain().size() > 100; });
 }
 
 // What is made once in a process: each failure in a child of its own, forked before the library has done anything.
@@ -304,7 +338,8 @@ TEST(AaFirst, TheVeryFirstCall) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status)) << "allocation " << n << ": signal " << WTERMSIG(status);
     failed = WEXITSTATUS(status) != 3;
-    EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) << "allocation " << n << ": " << WEXITSTATUS(status);
+    EXPECT_TRUE(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3)
+        << "allocation " << n << ": " << WEXITSTATUS(status);
   }
   EXPECT_GT(tried, 40);
 }

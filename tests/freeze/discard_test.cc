@@ -39,8 +39,9 @@ TEST(Discard, WhatIsFoldedIsAllThatIsLeft) {
   EXPECT_EQ(w.size(1).value(), 64);
   EXPECT_EQ(w.dtype(), kFloat32);
   EXPECT_NE(w.str().find("discarded"), std::string::npos) << w.str();
-  for (const std::string& told : {refusal([&] { w.exp(); }), refusal([&] { w.to_vector<float>(); }), refusal([&] { (void)w[0]; }), refusal([&] { w.add_(1.0); }),
-                                  refusal([&] { changed(w); })}) {
+  for (const std::string& told :
+       {refusal([&] { w.exp(); }), refusal([&] { w.to_vector<float>(); }), refusal([&] { (void)w[0]; }),
+        refusal([&] { w.add_(1.0); }), refusal([&] { changed(w); })}) {
     EXPECT_NE(told.find("'weight'"), std::string::npos) << told;
     EXPECT_NE(told.find("discard_test.cc:"), std::string::npos) << told;
   }
@@ -58,7 +59,9 @@ TEST(Discard, WhatIsFoldedIsAllThatIsLeft) {
 TEST(Discard, WhatIsReadAsItStandsIsKept) {
   Tensor w = randn({64, 64}), v = randn({64, 64}), plain = randn({64, 64}), x = randn({64, 64});
   freeze(w), freeze(v);
-  auto f = compile([](const Tensor& x, const Tensor& w, const Tensor& v) { return x * (w.exp() + 1.0).sqrt() + w + (v.exp() + 1.0).sqrt(); });
+  auto f = compile([](const Tensor& x, const Tensor& w, const Tensor& v) {
+    return x * (w.exp() + 1.0).sqrt() + w + (v.exp() + 1.0).sqrt();
+  });
   const std::vector<double> before = f(x, w, v).to_vector<double>();
   EXPECT_EQ(discard(std::vector<Tensor>{w, v, plain, Tensor()}), 64 * 64 * 4);
   EXPECT_EQ(f(x, w, v).to_vector<double>(), before);
@@ -80,7 +83,8 @@ TEST(Discard, AViewIsDiscardedWithItsMemory) {
 TEST(Discard, WeightsInPanelsAreReadByFewRows) {
   Tensor w = randn({96, 64}), x = randn({48, 64}), few = randn({2, 64});
   freeze(w);
-  auto f = compile([](const Tensor& x, const Tensor& w) { return linear(x, w); }, {.name = "f", .arguments = {"x", "w"}});
+  auto f =
+      compile([](const Tensor& x, const Tensor& w) { return linear(x, w); }, {.name = "f", .arguments = {"x", "w"}});
   const std::vector<double> two = f(few, w).to_vector<double>();
   EXPECT_EQ(discard(w, {.few_rows = false}), 0);  // no panels yet
   const std::vector<double> before = f(x, w).to_vector<double>();
@@ -111,11 +115,13 @@ TEST(Discard, NarrowWeightsAreReadInPanelsOrKept) {
 }
 
 TEST(Discard, WhatAFunctionReadsThatFoldsNothingIsKept) {
-  Tensor w = randn({64, 64}), v = randn({64, 64}), unread = randn({64, 64}), x = randn({3, 64, 64}), at = randint(0, 64, {5});
+  Tensor w = randn({64, 64}), v = randn({64, 64}), unread = randn({64, 64}), x = randn({3, 64, 64}),
+         at = randint(0, 64, {5});
   freeze(w), freeze(v), freeze(unread);
   auto f = compile(scaled);
   f(x, w), f(x, v), f(x, unread);
-  auto head = compile([](const Tensor& x, const Tensor& w, const Tensor& unread) { return x * w.size(0) + unread.size(1); });
+  auto head =
+      compile([](const Tensor& x, const Tensor& w, const Tensor& unread) { return x * w.size(0) + unread.size(1); });
   const Tensor before = head(x, w, unread);
   {
     auto sum = compile([](const Tensor& x, const Tensor& w) { return x + w; });
@@ -156,7 +162,9 @@ TEST(Discard, TiedWeightsAreKeptWhereOneOfThemIsRead) {
   Tensor table = randn({96, 64});
   freeze(table);
   const Tensor head = table.view({96, 64});
-  auto f = compile([](const Tensor& table, const Tensor& head, const Tensor& at) { return linear(embedding(table, at), (head.exp() + 1.0).sqrt()); });
+  auto f = compile([](const Tensor& table, const Tensor& head, const Tensor& at) {
+    return linear(embedding(table, at), (head.exp() + 1.0).sqrt());
+  });
   Tensor at = randint(0, 96, {40});
   const std::vector<double> before = f(table, head, at).to_vector<double>();
   EXPECT_EQ(discard(std::tuple(table, head)), 0);
@@ -168,7 +176,8 @@ TEST(Discard, CapturedModelsGoOn) {
     Tensor up, down;
   };
   Mlp m{randn({96, 48}), randn({48, 96})};
-  auto f = compile([&m](const Tensor& x) { return linear(linear(x, m.up).relu(), m.down); }, {.freeze = Freeze::Captured});
+  auto f =
+      compile([&m](const Tensor& x) { return linear(linear(x, m.up).relu(), m.down); }, {.freeze = Freeze::Captured});
   Tensor x = randn({40, 48});
   const std::vector<double> before = f(x).to_vector<double>();
   EXPECT_EQ(discard(std::vector<Tensor>{m.up, m.down}, {.few_rows = false}), 2 * 96 * 48 * 4);

@@ -29,7 +29,8 @@ void expect_same(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(a.to_vector<double>(), b.to_vector<double>());
 }
 
-/// What a product of a frozen weight gives, and one of a weight that is not: bit by bit; of 5 to 32 rows of a weight that stands row by row they may differ by rounding.
+/// What a product of a frozen weight gives, and one of a weight that is not: bit by bit; of 5 to 32 rows of a weight
+/// that stands row by row they may differ by rounding.
 void expect_product(int rows, const Tensor& a, const Tensor& b) {
   if (rows < 5 || rows > 32) return expect_same(a, b);
   ASSERT_EQ(a.dtype(), b.dtype());
@@ -80,9 +81,9 @@ TEST(Freeze, AChangedTensorIsNoticedByItsVersion) {
   const std::uint64_t before = folded();
   w.mul_(2.0);
   expect_same(f(x, w), scaled(x, w));
-  w.select(0, 3).fill_(1.0);                 // through a view
+  w.select(0, 3).fill_(1.0);  // through a view
   expect_same(f(x, w), scaled(x, w));
-  w.data<float>()[5] = 3;                    // behind the library's back
+  w.data<float>()[5] = 3;  // behind the library's back
   changed(w);
   expect_same(f(x, w), scaled(x, w));
   expect_same(f(x, w), scaled(x, w));
@@ -108,7 +109,10 @@ TEST(Freeze, TensorsThatACallHasSeenBeforeMayShowSomethingElse) {
   }
   at.set_(other);
   expect_same(f(x, at), eager(at));
-  auto moves = compile([](Tensor t, const Tensor& to) { t.set_(to); return Int(0); });
+  auto moves = compile([](Tensor t, const Tensor& to) {
+    t.set_(to);
+    return Int(0);
+  });
   moves(at, w[3]);
   expect_same(f(x, at), eager(w[3]));
   auto writes = compile([](Tensor t) { t.add_(1.0); });
@@ -126,11 +130,11 @@ TEST(Freeze, SpecializationsAndFunctionsShareWhatTheyNeedAlike) {
   const std::uint64_t before = folded();
   Tensor x = drawn({3, 16, 64});
   f(x, w);
-  f(x.to(kFloat64), w);                       // another specialization
+  f(x.to(kFloat64), w);  // another specialization
   EXPECT_EQ(folded() - before, 1u);
   expect_same(g(w, u, x), (x - u) / (w.exp() + 1.0).sqrt());
   EXPECT_EQ(folded() - before, 1u);
-  f(x, u);                                    // other memory
+  f(x, u);  // other memory
   f(x, w);
   f(x, u);
   EXPECT_EQ(folded() - before, 2u);
@@ -171,7 +175,8 @@ TEST(Freeze, ATensorThatTheFunctionWritesIsNotFolded) {
   for (int i = 0; i < 3; ++i) expect_same(f(x, w), body(x, plain));
   expect_same(w, plain);
   EXPECT_EQ(folded(), before);
-  EXPECT_NE(f.explain().find("frozen, but not folded since the function writes it: w"), std::string::npos) << f.explain();
+  EXPECT_NE(f.explain().find("frozen, but not folded since the function writes it: w"), std::string::npos)
+      << f.explain();
 }
 
 TEST(Freeze, AnotherTensorInTheFrozenOnesPlaceIsComputedAtEachCall) {
@@ -182,7 +187,7 @@ TEST(Freeze, AnotherTensorInTheFrozenOnesPlaceIsComputedAtEachCall) {
   f(x, w);
   for (int i = 0; i < 3; ++i) {
     expect_same(f(x, other), scaled(x, other));
-    other.data<float>()[i] = 2;               // nobody is told, and nobody need be
+    other.data<float>()[i] = 2;  // nobody is told, and nobody need be
   }
   EXPECT_EQ(f.stats().compilations, 1);
 }
@@ -202,7 +207,7 @@ TEST(Freeze, CapturedTensorsAreFrozenOnRequest) {
   EXPECT_FALSE(is_frozen(count));
   EXPECT_EQ(count.item<float>(), 3);
   EXPECT_EQ(folded() - before, 1u);
-  w = drawn({8, 64});                         // another tensor, which is declared when it is met
+  w = drawn({8, 64});  // another tensor, which is declared when it is met
   for (int i = 0; i < 3; ++i) expect_same(f(x), scaled(x, w));
   EXPECT_EQ(folded() - before, 2u);
   auto g = compile([&](const Tensor& y) { return scaled(y, w); }, {.freeze = Freeze::Nothing});
@@ -230,10 +235,13 @@ TEST(Freeze, ParametersAreTensorsInStructsAndLists) {
     Tensor x = drawn({n, 48});
     expect_same(f(m, x), m(x));
   }
-  EXPECT_EQ(folded() - before, 4u);           // two scales, two weights in panels
-  EXPECT_NE(f.explain(Detail::Summary).find("folded: 4 values of 4 frozen tensors (mlp.up, mlp.down, mlp.scales[0], mlp.scales[1]), 2 of them weights in panels"), std::string::npos)
+  EXPECT_EQ(folded() - before, 4u);  // two scales, two weights in panels
+  EXPECT_NE(f.explain(Detail::Summary)
+                .find("folded: 4 values of 4 frozen tensors (mlp.up, mlp.down, mlp.scales[0], mlp.scales[1]), 2 of "
+                      "them weights in panels"),
+            std::string::npos)
       << f.explain(Detail::Summary);
-  m.up = drawn({96, 48});                     // assigned: frozen, too
+  m.up = drawn({96, 48});  // assigned: frozen, too
   EXPECT_TRUE(is_frozen(m.up));
   Tensor x = drawn({33, 48});
   expect_same(f(m, x), m(x));
@@ -279,14 +287,17 @@ TEST(Freeze, RowsGiveTheSameBitsInProductsOfManyAndOfFew) {
     for (auto [n, k] : std::vector<std::pair<int, int>>{{5, 1}, {47, 33}, {96, 64}, {200, 1300}}) {
       Tensor w = drawn({n, k}, t), x = drawn({100, k}, t), r = drawn({100, n}, t);
       freeze(w);
-      auto f = compile([](const Tensor& x, const Tensor& w, const Tensor& r) { return std::pair(linear(x, w), linear(x, w.clone()) + r); });
+      auto f = compile([](const Tensor& x, const Tensor& w, const Tensor& r) {
+        return std::pair(linear(x, w), linear(x, w.clone()) + r);
+      });
       auto [all, sums] = f(x, w, r);
       for (int m = 5; m < 35; ++m) {
         SCOPED_TRACE(std::to_string(n) + " " + std::to_string(k) + " rows " + std::to_string(m));
         auto [some, some_sums] = f(x.slice(0, 0, m), w, r.slice(0, 0, m));
         expect_same(some, all.slice(0, 0, m));
         expect_same(some_sums, sums.slice(0, 0, m));
-        EXPECT_TRUE(allclose(some, linear(x.slice(0, 0, m).to(kFloat64), w.to(kFloat64)).to(t), t == kFloat32 ? 1e-4 : 1e-12, t == kFloat32 ? 1e-4 : 1e-12));
+        EXPECT_TRUE(allclose(some, linear(x.slice(0, 0, m).to(kFloat64), w.to(kFloat64)).to(t),
+                             t == kFloat32 ? 1e-4 : 1e-12, t == kFloat32 ? 1e-4 : 1e-12));
       }
       EXPECT_EQ(f.stats().eager_fallbacks, 0);
       EXPECT_EQ(f.stats().compilations, 1);
@@ -296,11 +307,15 @@ TEST(Freeze, RowsGiveTheSameBitsInProductsOfManyAndOfFew) {
 // One order of summation: panels that were made before give the bits of those that a call packs.
 TEST(Freeze, ProductsOfPanelsGiveTheBitsOfEagerOnes) {
   for (DType t : {kFloat32, kFloat64, kBFloat16, kFloat16})
-    for (auto [n, k] : t == kFloat32 ? std::vector<std::pair<int, int>>{{1, 7}, {4, 64}, {5, 1}, {47, 33}, {48, 16}, {49, 800}, {200, 1300}} : std::vector<std::pair<int, int>>{{49, 800}}) {
+    for (auto [n, k] :
+         t == kFloat32
+             ? std::vector<std::pair<int, int>>{{1, 7}, {4, 64}, {5, 1}, {47, 33}, {48, 16}, {49, 800}, {200, 1300}}
+             : std::vector<std::pair<int, int>>{{49, 800}}) {
       Tensor w = drawn({n, k}, t), v = drawn({k, n}, t), bias = drawn({n}, t);
       freeze(w), freeze(v), freeze(bias);
       auto f = compile([](const Tensor& x, const Tensor& w, const Tensor& v, const Tensor& bias) {
-        return std::tuple(linear(x, w, bias).relu(), linear(x, w) + x.sum(-1, true), mm(x, v), linear(x, v.t()), mm(x, w.t()) * 2.0);
+        return std::tuple(linear(x, w, bias).relu(), linear(x, w) + x.sum(-1, true), mm(x, v), linear(x, v.t()),
+                          mm(x, w.t()) * 2.0);
       });
       for (int m : {1, 8, 17, 31, 200}) {
         Tensor x = drawn({m, k}, t);
@@ -309,9 +324,12 @@ TEST(Freeze, ProductsOfPanelsGiveTheBitsOfEagerOnes) {
         expect_product(m, a, linear(x, w, bias).relu());
         expect_same(c, mm(x, v));
         expect_same(d, linear(x, v.t()));
-        auto g = compile([](const Tensor& x, const Tensor& w, const Tensor& v, const Tensor& bias) {
-          return std::tuple(linear(x, w, bias).relu(), linear(x, w) + x.sum(-1, true), mm(x, v), linear(x, v.t()), mm(x, w.t()) * 2.0);
-        }, {.freeze = Freeze::Nothing});
+        auto g = compile(
+            [](const Tensor& x, const Tensor& w, const Tensor& v, const Tensor& bias) {
+              return std::tuple(linear(x, w, bias).relu(), linear(x, w) + x.sum(-1, true), mm(x, v), linear(x, v.t()),
+                                mm(x, w.t()) * 2.0);
+            },
+            {.freeze = Freeze::Nothing});
         auto [a2, b2, c2, d2, e2] = g(x, w, v, bias);
         expect_product(m, b, b2);
         expect_product(m, e, e2);
@@ -320,7 +338,8 @@ TEST(Freeze, ProductsOfPanelsGiveTheBitsOfEagerOnes) {
     }
 }
 
-// Panels have the form that the processor's products want: pairs of bfloat16, groups of four bytes. Where they are as wide, other forms have other keys.
+// Panels have the form that the processor's products want: pairs of bfloat16, groups of four bytes. Where they are as
+// wide, other forms have other keys.
 TEST(Freeze, PanelsOfHalvesAndBytes) {
   const bool avx512 = device::cpu_info().avx512;
   for (const char* cpu : {"", "amx,emulated", "avx512-bf16,emulated", "avx512-vnni", "avx2"}) {
@@ -348,7 +367,9 @@ TEST(Freeze, PanelsOfHalvesAndBytes) {
       }
       Tensor w = randint(-128, 128, {n, k}).to(kInt8), v = randint(-128, 128, {k, n}).to(kInt8);
       freeze(w), freeze(v);
-      auto body = [](const Tensor& x, const Tensor& w, const Tensor& v) { return std::pair(int_mm(x, w.t()), int_mm(x, v)); };
+      auto body = [](const Tensor& x, const Tensor& w, const Tensor& v) {
+        return std::pair(int_mm(x, w.t()), int_mm(x, v));
+      };
       auto f = compile(body);
       for (int m : {1, 4, 5, 17, 40, 300}) {
         SCOPED_TRACE(std::to_string(n) + " " + std::to_string(k) + " rows " + std::to_string(m));
@@ -366,7 +387,9 @@ TEST(Freeze, PanelsOfHalvesAndBytes) {
 TEST(Freeze, WeightsAreCastAndTransposedOnce) {
   Tensor w = drawn({64, 96}, kBFloat16);
   freeze(w);
-  auto body = [](const Tensor& x, const Tensor& w) { return linear(x, w.to(kFloat32).t()) + w.to(kFloat32).sum(0).slice(0, 0, 96); };
+  auto body = [](const Tensor& x, const Tensor& w) {
+    return linear(x, w.to(kFloat32).t()) + w.to(kFloat32).sum(0).slice(0, 0, 96);
+  };
   auto f = compile(body);
   const std::uint64_t before = folded();
   for (int n : {4, 40}) {
@@ -381,7 +404,9 @@ TEST(Freeze, WeightsAreCastAndTransposedOnce) {
 TEST(Freeze, TiedWeightsAndOneTensorTwice) {
   Tensor w = drawn({60, 40});
   freeze(w);
-  auto body = [](const Tensor& x, const Tensor& a, const Tensor& b) { return linear(linear(x, a.t()), b) * (a.exp() + b).sum(); };
+  auto body = [](const Tensor& x, const Tensor& a, const Tensor& b) {
+    return linear(linear(x, a.t()), b) * (a.exp() + b).sum();
+  };
   auto f = compile(body);
   for (int n : {3, 30}) {
     Tensor x = drawn({n, 60});
@@ -499,7 +524,7 @@ TEST(Freeze, ASealedFunctionFoldsAnew) {
   f.seal();
   Tensor x = drawn({3, 8, 64});
   expect_same(f(x, w), scaled(x, w));
-  EXPECT_EQ(folded(), before);                // it was warmed up
+  EXPECT_EQ(folded(), before);  // it was warmed up
   w.mul_(2.0);
   expect_same(f(x, w), scaled(x, w));
   EXPECT_EQ(folded() - before, 1u);
@@ -510,7 +535,7 @@ TEST(Freeze, ThreadsFoldOnce) {
   freeze(w);
   auto f = compile([](const Tensor& x, const Tensor& w) { return linear(x, w); });
   Tensor x = drawn({40, 512}), want = linear(x, w);
-  f.warm_up(empty({3, 512}), w);              // compiled; nothing is folded for three rows
+  f.warm_up(empty({3, 512}), w);  // compiled; nothing is folded for three rows
   const std::uint64_t before = folded();
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};

@@ -1,7 +1,6 @@
-// libFuzzer's place where it is not: replays the files of a folder, then damages them in ways that are the same in every run (the
-// seed is printed), for FUZZ_SECONDS seconds (default 2). The input that broke something is left in the current folder
-// as
-// fuzz-broken-<target>.
+// libFuzzer's place where it is not: replays the files of a folder, then damages them in ways that are the same in
+// every run (the seed is printed), for FUZZ_SECONDS seconds (default 2). The input that broke something is left in the
+// current folder as fuzz-broken-<target>.
 //
 //   fuzz_graph FOLDER|FILE...
 #include <fcntl.h>
@@ -37,7 +36,8 @@ void keep_input() {
 }
 void on_signal(int signal) {
   keep_input();
-  const char text[] = "fuzz: the input that did it is in fuzz-broken-* of this folder\n", slow[] = "fuzz: an input took more than 20 s\n";
+  const char text[] = "fuzz: the input that did it is in fuzz-broken-* of this folder\n",
+             slow[] = "fuzz: an input took more than 20 s\n";
   if (signal == SIGALRM && write(2, slow, sizeof slow - 1) < 0) _exit(2);
   if (write(2, text, sizeof text - 1) < 0) _exit(2);
   ::signal(signal, SIG_DFL);
@@ -72,7 +72,20 @@ void damage(std::string& s, const std::vector<std::string>& corpus, std::mt19937
       break;
     }
     case 7: {  // another number
-      constexpr const char* kNumbers[] = {"0", "1", "-1", "2", "9223372036854775807", "-9223372036854775808", "18446744073709551616", "4294967296", "4611686018427387904", "1e999", "nan", "99999", "s0", "s99999"};
+      constexpr const char* kNumbers[] = {"0",
+                                          "1",
+                                          "-1",
+                                          "2",
+                                          "9223372036854775807",
+                                          "-9223372036854775808",
+                                          "18446744073709551616",
+                                          "4294967296",
+                                          "4611686018427387904",
+                                          "1e999",
+                                          "nan",
+                                          "99999",
+                                          "s0",
+                                          "s99999"};
       std::size_t digit = s.find_first_of("0123456789", at);
       if (digit == std::string::npos) break;
       std::size_t end = s.find_first_not_of("0123456789", digit);
@@ -113,8 +126,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (fs::is_directory(argv[i]))
       for (const auto& e : fs::directory_iterator(argv[i])) paths.push_back(e.path());
-    else
-      paths.emplace_back(argv[i]);
+    else paths.emplace_back(argv[i]);
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> corpus;
   for (const fs::path& p : paths) corpus.push_back(read(p));
@@ -134,6 +146,7 @@ int main(int argc, char** argv) {
     run(s);
     ++tried;
   }
-  std::printf("%zu inputs of the corpus, %ld damaged ones, seed %llu\n", corpus.size(), tried, static_cast<unsigned long long>(seed));
+  std::printf("%zu inputs of the corpus, %ld damaged ones, seed %llu\n", corpus.size(), tried,
+              static_cast<unsigned long long>(seed));
   return 0;
 }

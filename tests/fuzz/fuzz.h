@@ -28,7 +28,9 @@ class Bytes {
   bool done() const { return at_ == end_; }
   /// One of those that integers go wrong at, or a small one, or any.
   std::int64_t number() {
-    constexpr std::int64_t kEdges[] = {INT64_MAX, INT64_MIN, INT64_MAX / 2, INT64_MIN / 2, std::int64_t{1} << 31, std::int64_t{1} << 32, -1, -2, INT64_MAX / 3, INT64_MAX - 1};
+    constexpr std::int64_t kEdges[] = {
+        INT64_MAX, INT64_MIN, INT64_MAX / 2, INT64_MIN / 2, std::int64_t{1} << 31, std::int64_t{1} << 32,
+        -1,        -2,        INT64_MAX / 3, INT64_MAX - 1};
     const std::uint8_t how = byte();
     if (how < 128) return how % 9;
     if (how < 200) return kEdges[how % 10];

@@ -26,12 +26,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           else if (t == ValueType::Bool) text += file.flag(key) ? '1' : '0';
           else if (t == ValueType::F32 || t == ValueType::F64) text += std::to_string(file.number(key));
           else if (t != ValueType::Array) text += std::to_string(file.integer(key));
-          else if (file.element_type(key) == ValueType::String) for (const std::string& s : file.texts(key)) text += s;
+          else if (file.element_type(key) == ValueType::String)
+            for (const std::string& s : file.texts(key)) text += s;
           else if (file.element_type(key) == ValueType::Bool) text += std::to_string(file.flags(key).size());
-          else if (file.element_type(key) == ValueType::F32 || file.element_type(key) == ValueType::F64) text += std::to_string(file.numbers(key).size());
+          else if (file.element_type(key) == ValueType::F32 || file.element_type(key) == ValueType::F64)
+            text += std::to_string(file.numbers(key).size());
           else text += std::to_string(file.integers(key).size());
         } catch (const Error& e) {
-          if (e.message().find("beyond 63 bits") == std::string::npos && e.message().find("holds bools") == std::string::npos) fuzz::broken(e.what());
+          if (e.message().find("beyond 63 bits") == std::string::npos &&
+              e.message().find("holds bools") == std::string::npos)
+            fuzz::broken(e.what());
         }
       }
       std::int64_t total = 0;

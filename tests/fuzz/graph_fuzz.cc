@@ -11,15 +11,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     g = graph::parse(text);
   } catch (const Error& e) {
-    if (e.code() != ErrorCode::InvalidArgument) fuzz::broken(std::string("another error than InvalidArgument: ") + e.what());
-    if (e.message().find("line ") == std::string::npos) fuzz::broken("an error that does not say where: " + std::string(e.what()));
+    if (e.code() != ErrorCode::InvalidArgument)
+      fuzz::broken(std::string("another error than InvalidArgument: ") + e.what());
+    if (e.message().find("line ") == std::string::npos)
+      fuzz::broken("an error that does not say where: " + std::string(e.what()));
     return 0;
   }
   for (bool locations : {true, false}) {
     const std::string first = graph::print(*g, locations);
     std::string again;
     try {
-      again = graph::print(locations ? graph::parse(first) : graph::parse_unverified(first), locations);  // (the hints are left out with them)
+      // (the hints are left out with them)
+      again = graph::print(locations ? graph::parse(first) : graph::parse_unverified(first), locations);
     } catch (const Error& e) {
       fuzz::broken("accepted, but not what was printed of it:\n" + first + e.what());
     }

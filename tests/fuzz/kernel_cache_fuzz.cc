@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const device::ImagePtr image = jit::disk_parse(key, sealed);
     if (!image) continue;
     const device::ImagePtr again = jit::disk_parse(key, jit::disk_text(key, *image));
-    fuzz::promise(again && again->code == image->code && again->entry == image->entry && again->block == image->block && again->shared_bytes == image->shared_bytes,
+    fuzz::promise(again && again->code == image->code && again->entry == image->entry && again->block == image->block &&
+                      again->shared_bytes == image->shared_bytes,
                   "an image is not what is read back of it");
     fuzz::promise(image->code.size() + key.size() <= size, "more code than there was");
     std::string changed = sealed;

@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           total += bytes;
           text.append(static_cast<const char*>(bytes ? t.data_ptr() : nullptr), static_cast<std::size_t>(bytes));
         } catch (const Error& e) {
-          if (e.code() != ErrorCode::FileFormat || e.message().find("is BOOL") == std::string::npos) fuzz::broken(e.what());
+          if (e.code() != ErrorCode::FileFormat || e.message().find("is BOOL") == std::string::npos)
+            fuzz::broken(e.what());
         }
       }
       fuzz::promise(total <= static_cast<std::int64_t>(size), "more bytes in tensors than in the file");

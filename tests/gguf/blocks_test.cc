@@ -22,7 +22,8 @@ struct Matrix {
 Matrix matrix(const Format& f, std::int64_t rows, std::int64_t columns, unsigned seed = 3) {
   const std::string bytes = made::blocks(f, rows * columns / f.elements, seed);
   made::Gguf g;
-  g.tensor("w", {static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)}, static_cast<std::uint32_t>(f.type), bytes);
+  g.tensor("w", {static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns)},
+           static_cast<std::uint32_t>(f.type), bytes);
   const Temporary file(g.all());
   return {gguf::File::open(file.path).blocks("w"), tensor_of(made::elements(f, bytes), {rows, columns})};
 }
@@ -30,7 +31,9 @@ Matrix matrix(const Format& f, std::int64_t rows, std::int64_t columns, unsigned
 void same_bits(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.sizes(), b.sizes());
   const std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(std::bit_cast<std::uint32_t>(x[i] + 0.f), std::bit_cast<std::uint32_t>(y[i] + 0.f)) << i << ": " << x[i] << " and " << y[i];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(x[i] + 0.f), std::bit_cast<std::uint32_t>(y[i] + 0.f))
+        << i << ": " << x[i] << " and " << y[i];
 }
 
 TEST(GgufBlocks, AreUnpackedExactly) {
@@ -46,7 +49,8 @@ TEST(GgufBlocks, AreUnpackedExactly) {
     const Tensor index = tensor({{6, 0}, {3, 3}});
     same_bits(m.blocks.rows(index), m.floats.index_select(0, index.flatten()).view({2, 2, 3 * f.elements}));
     auto look_up = compile([](const gguf::Blocks& b, Tensor i) { return b.rows(i, kFloat16); });
-    same_bits(look_up(m.blocks, index), m.floats.to(kFloat16).index_select(0, index.flatten()).view({2, 2, 3 * f.elements}));
+    same_bits(look_up(m.blocks, index),
+              m.floats.to(kFloat16).index_select(0, index.flatten()).view({2, 2, 3 * f.elements}));
     EXPECT_EQ(look_up.stats().eager_fallbacks, 0u);
   }
 }
@@ -58,14 +62,20 @@ TEST(GgufBlocks, ProductsReadWhatIsStored) {
       const std::int64_t k = 2 * f.elements;
       const Matrix m = matrix(f, 37, k);
       const Tensor bias = randn({37}, {.dtype = dtype});
-      auto step = compile([](const gguf::Blocks& w, Tensor x, Tensor b) { return silu(gguf::linear(x * 2, w, b)) + 1; });
+      auto step =
+          compile([](const gguf::Blocks& w, Tensor x, Tensor b) { return silu(gguf::linear(x * 2, w, b)) + 1; });
       for (const std::int64_t n : {1, 0, 5, 33}) {
         const Tensor x = randn({n, 2, k}, {.dtype = dtype}) * 0.125;  // sums of thousands of each sign would cancel
-        const Tensor wanted = silu(linear((x * 2).to(kFloat64), m.floats.to(kFloat64), bias.to(kFloat64))) + 1, got = step(m.blocks, x, bias);
+        const Tensor wanted = silu(linear((x * 2).to(kFloat64), m.floats.to(kFloat64), bias.to(kFloat64))) + 1,
+                     got = step(m.blocks, x, bias);
         EXPECT_EQ(got.dtype(), dtype);
-        EXPECT_TRUE(allclose(got.to(kFloat64), wanted, dtype == kFloat32 ? 1e-4 : 2e-2, dtype == kFloat32 ? 1e-4 : 3e-2)) << n;
+        EXPECT_TRUE(
+            allclose(got.to(kFloat64), wanted, dtype == kFloat32 ? 1e-4 : 2e-2, dtype == kFloat32 ? 1e-4 : 3e-2))
+            << n;
         const Tensor eager = silu(gguf::linear(x * 2, m.blocks, bias)) + 1;
-        EXPECT_TRUE(allclose(got.to(kFloat64), eager.to(kFloat64), dtype == kFloat32 ? 1e-6 : 1e-2, dtype == kFloat32 ? 1e-6 : 2e-2)) << n;
+        EXPECT_TRUE(allclose(got.to(kFloat64), eager.to(kFloat64), dtype == kFloat32 ? 1e-6 : 1e-2,
+                             dtype == kFloat32 ? 1e-6 : 2e-2))
+            << n;
       }
       EXPECT_EQ(step.stats().eager_fallbacks, 0u);
       EXPECT_LE(step.stats().compilations, 2u);  // general sizes, and perhaps one of size 1
@@ -99,11 +109,13 @@ TEST(GgufBlocks, EveryNumberOfRowsGivesTheSameSums) {
     SCOPED_TRACE(gguf::type_name(f.type));
     const std::int64_t k = 5 * f.elements, n = 131;
     const Matrix m = matrix(f, n, k);
-    const Tensor x = randn({70, k}), wide = linear(x.to(kFloat64), m.floats.to(kFloat64)), most = linear(x.abs().to(kFloat64), m.floats.abs().to(kFloat64));
+    const Tensor x = randn({70, k}), wide = linear(x.to(kFloat64), m.floats.to(kFloat64)),
+                 most = linear(x.abs().to(kFloat64), m.floats.abs().to(kFloat64));
     const std::vector<float> one = gguf::linear(x.slice(0, 0, 1), m.blocks).to_vector<float>();
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 33, 70}) {
       const Tensor y = gguf::linear(x.slice(0, 0, rows), m.blocks);
-      EXPECT_LE((((y.to(kFloat64) - wide.slice(0, 0, rows)).abs()) / most.slice(0, 0, rows)).max().item<double>(), 1e-6) << rows;
+      EXPECT_LE((((y.to(kFloat64) - wide.slice(0, 0, rows)).abs()) / most.slice(0, 0, rows)).max().item<double>(), 1e-6)
+          << rows;
       // By dots a row's sums do not depend on what else there is.
       if (rows <= 8) {
         EXPECT_EQ(y.select(0, 0).to_vector<float>(), one) << rows;
@@ -112,9 +124,11 @@ TEST(GgufBlocks, EveryNumberOfRowsGivesTheSameSums) {
   }
 }
 
-/// x as a product takes it whose activations are bytes: each `part` elements of a row are multiples of a 127th of the largest.
+/// x as a product takes it whose activations are bytes: each `part` elements of a row are multiples of a 127th of the
+/// largest.
 Tensor rounded(const Tensor& x, std::int64_t part) {
-  const Tensor parts = x.to(kFloat64).view({x.size(0), x.size(1) / part, part}), scale = parts.abs().amax({-1}, true) / 127;
+  const Tensor parts = x.to(kFloat64).view({x.size(0), x.size(1) / part, part}),
+               scale = parts.abs().amax({-1}, true) / 127;
   return (where(scale.gt(0), parts / scale, 0 * parts).round() * scale).view(x.sizes());
 }
 
@@ -122,13 +136,17 @@ TEST(GgufBlocks, ActivationsAreRoundedWhereItIsAskedFor) {
   for (const Format& f : made::kFormats) {
     SCOPED_TRACE(gguf::type_name(f.type));
     const bool sixteen = f.type == gguf::Type::Q2_K || f.type == gguf::Type::Q3_K || f.type == gguf::Type::Q6_K;
-    [[maybe_unused]] const bool plain = f.type == gguf::Type::Q4_0 || f.type == gguf::Type::Q4_1 || f.type == gguf::Type::Q8_0 || f.type == gguf::Type::IQ4_NL;
+    [[maybe_unused]] const bool plain = f.type == gguf::Type::Q4_0 || f.type == gguf::Type::Q4_1 ||
+                                        f.type == gguf::Type::Q8_0 || f.type == gguf::Type::IQ4_NL;
     const std::int64_t k = 5 * f.elements, n = 131;
     const Matrix m = matrix(f, n, k);
-    const Tensor x = randn({70, k}), floats = m.floats.to(kFloat64), exact = linear(x.to(kFloat64), floats), most = linear(x.abs().to(kFloat64), floats.abs());
+    const Tensor x = randn({70, k}), floats = m.floats.to(kFloat64), exact = linear(x.to(kFloat64), floats),
+                 most = linear(x.abs().to(kFloat64), floats.abs());
     const Tensor expected = linear(rounded(x, sixteen ? 16 : 32), floats);
     auto step = compile([](const gguf::Blocks& w, Tensor x) { return gguf::linear(x, w, {}, Activations::Int8); });
-    auto differ = [&](const Tensor& y, const Tensor& from, std::int64_t rows) { return ((y.to(kFloat64) - from.slice(0, 0, rows)).abs() / most.slice(0, 0, rows)).max().item<double>(); };
+    auto differ = [&](const Tensor& y, const Tensor& from, std::int64_t rows) {
+      return ((y.to(kFloat64) - from.slice(0, 0, rows)).abs() / most.slice(0, 0, rows)).max().item<double>();
+    };
     for (const std::int64_t rows : {1, 4, 5, 8, 12, 13, 70}) {
       const Tensor y = gguf::linear(x.slice(0, 0, rows), m.blocks, {}, Activations::Int8);
 #if defined(__x86_64__)
@@ -140,7 +158,9 @@ TEST(GgufBlocks, ActivationsAreRoundedWhereItIsAskedFor) {
       if (rounds) {
         EXPECT_GT(differ(y, exact, rows), 1e-5) << rows << ": nothing was rounded";
         // What a row's elements are does not depend on the others.
-        EXPECT_EQ(y.select(0, 0).to_vector<float>(), gguf::linear(x.slice(0, 0, 70), m.blocks, {}, Activations::Int8).select(0, 0).to_vector<float>()) << rows;
+        EXPECT_EQ(y.select(0, 0).to_vector<float>(),
+                  gguf::linear(x.slice(0, 0, 70), m.blocks, {}, Activations::Int8).select(0, 0).to_vector<float>())
+            << rows;
       }
       EXPECT_EQ(step(m.blocks, x.slice(0, 0, rows)).to_vector<float>(), y.to_vector<float>()) << rows;
     }
@@ -150,7 +170,11 @@ TEST(GgufBlocks, ActivationsAreRoundedWhereItIsAskedFor) {
     odd.select(0, 3).zero_();
     odd.select(0, 5).fill_(std::numeric_limits<double>::quiet_NaN());
     const Tensor y = gguf::linear(odd, m.blocks, {}, Activations::Int8);
-    EXPECT_TRUE(y.isfinite().all(-1).eq(tensor({1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}).to(kBool)).all().item<bool>());
+    EXPECT_TRUE(y.isfinite()
+                    .all(-1)
+                    .eq(tensor({1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}).to(kBool))
+                    .all()
+                    .item<bool>());
     EXPECT_EQ(y.select(0, 3).abs().max().item<float>(), 0.f);
   }
 }
@@ -202,10 +226,30 @@ TEST(GgufBlocks, MistakesAreToldInTheirTerms) {
     }
     return std::string("nothing");
   };
-  EXPECT_EQ(told([&] { gguf::linear(ones({2, 64}), m.blocks); }, ErrorCode::ShapeMismatch), "x of sizes [2, 64] and a weight of sizes [4, 32]");
-  EXPECT_EQ(told([&] { gguf::linear(ones({2, 32}), m.blocks, ones({5})); }, ErrorCode::ShapeMismatch), "a bias of sizes [5] and a weight of sizes [4, 32]");
-  EXPECT_EQ(told([&] { gguf::linear(ones({2, 32}, {.dtype = kInt64}), m.blocks); }, ErrorCode::DTypeMismatch), "x is int64, not a float");
-  EXPECT_EQ(told([&] { gguf::linear(ones({2, 32}), gguf::Blocks()); }, ErrorCode::InvalidArgument), "the weight is undefined");
+  EXPECT_EQ(told(
+                [&] {
+                  gguf::linear(ones({2, 64}), m.blocks);
+                },
+                ErrorCode::ShapeMismatch),
+            "x of sizes [2, 64] and a weight of sizes [4, 32]");
+  EXPECT_EQ(told(
+                [&] {
+                  gguf::linear(ones({2, 32}), m.blocks, ones({5}));
+                },
+                ErrorCode::ShapeMismatch),
+            "a bias of sizes [5] and a weight of sizes [4, 32]");
+  EXPECT_EQ(told(
+                [&] {
+                  gguf::linear(ones({2, 32}, {.dtype = kInt64}), m.blocks);
+                },
+                ErrorCode::DTypeMismatch),
+            "x is int64, not a float");
+  EXPECT_EQ(told(
+                [&] {
+                  gguf::linear(ones({2, 32}), gguf::Blocks());
+                },
+                ErrorCode::InvalidArgument),
+            "the weight is undefined");
 }
 
 struct Layer {
@@ -225,7 +269,9 @@ TEST(GgufLoad, FillsStructsByName) {
   g.tensor("embedding", {10, 32}, 8, embedding).tensor("table", {2, 32}, 2, table);
   for (int i = 0; i < 2; ++i) {
     const std::string at = "layers." + std::to_string(i) + ".";
-    g.tensor(at + "wq", {32, 32}, 8, made::blocks(q8, 32, 5)).tensor(at + "wk", {32, 32}, 1, std::string(2048, '\0')).tensor(at + "norm", {2}, 0, made::raw(1.f) + made::raw(2.f));
+    g.tensor(at + "wq", {32, 32}, 8, made::blocks(q8, 32, 5))
+        .tensor(at + "wk", {32, 32}, 1, std::string(2048, '\0'))
+        .tensor(at + "norm", {2}, 0, made::raw(1.f) + made::raw(2.f));
   }
   const Temporary file(g.all());
   Model model;
@@ -242,14 +288,16 @@ TEST(GgufLoad, FillsStructsByName) {
     return x;
   });
   step(model, tensor({1, 2, 3}));
-  EXPECT_TRUE(allclose(step(model, tensor({4, 9})), step.operator()(model, tensor({4, 9, 1})).slice(0, 0, 2), 1e-5, 1e-5));
+  EXPECT_TRUE(
+      allclose(step(model, tensor({4, 9})), step.operator()(model, tensor({4, 9, 1})).slice(0, 0, 2), 1e-5, 1e-5));
   EXPECT_EQ(step.stats().eager_fallbacks, 0u);
 
   struct Renamed {
     gguf::Blocks wq;
     Tensor norm;
   } renamed;
-  gguf::load_gguf(file.path, renamed, {.strict = false, .name = [](const std::string& field) { return "layers.1." + field; }});
+  gguf::load_gguf(file.path, renamed,
+                  {.strict = false, .name = [](const std::string& field) { return "layers.1." + field; }});
   EXPECT_EQ(renamed.wq.sizes(), (Ints{32, 32}));
   struct Wrong {
     gguf::Blocks embeding;

@@ -63,10 +63,13 @@ TEST(GgufFile, MetadataOfAllTypes) {
   EXPECT_FALSE(f.has("llama.block_count"));
   EXPECT_EQ(f.integer("llama.block_count", 7), 7);
   EXPECT_EQ(f.text("general.name", "none"), "none");
-  EXPECT_EQ(told_by([&] { f.integer("a.u64"); }, ErrorCode::DTypeMismatch), "'a.u64' is 9223372036854775808, which is beyond 63 bits");
+  EXPECT_EQ(told_by([&] { f.integer("a.u64"); }, ErrorCode::DTypeMismatch),
+            "'a.u64' is 9223372036854775808, which is beyond 63 bits");
   EXPECT_EQ(told_by([&] { f.integer("a.f32"); }, ErrorCode::DTypeMismatch), "'a.f32' is float32, not an integer");
-  EXPECT_EQ(told_by([&] { f.texts("a.bools"); }, ErrorCode::DTypeMismatch), "'a.bools' is an array of bool, not an array of texts");
-  EXPECT_NE(told_by([&] { f.number("a.f23"); }, ErrorCode::InvalidArgument).find("did you mean 'a.f32'?"), std::string::npos);
+  EXPECT_EQ(told_by([&] { f.texts("a.bools"); }, ErrorCode::DTypeMismatch),
+            "'a.bools' is an array of bool, not an array of texts");
+  EXPECT_NE(told_by([&] { f.number("a.f23"); }, ErrorCode::InvalidArgument).find("did you mean 'a.f32'?"),
+            std::string::npos);
 }
 
 TEST(GgufFile, TensorsAreViewsOfTheFile) {
@@ -86,9 +89,12 @@ TEST(GgufFile, TensorsAreViewsOfTheFile) {
     EXPECT_EQ(f.info("Q4_K").bytes, 6 * 144);
     EXPECT_EQ(f.info("later").bytes, -1);
     EXPECT_EQ(f.blocks("empty").sizes(), (Ints{0, 32}));
-    EXPECT_EQ(told_by([&] { f.at("Q4_K"); }, ErrorCode::DTypeMismatch), "tensor 'Q4_K' is Q4_K: it is read with blocks()");
-    EXPECT_EQ(told_by([&] { f.blocks("iq2_s"); }, ErrorCode::DTypeMismatch), "tensor 'iq2_s' is IQ2_S, which is not read");
-    EXPECT_EQ(told_by([&] { f.blocks("later"); }, ErrorCode::DTypeMismatch), "tensor 'later' is type 1234, which is not read");
+    EXPECT_EQ(told_by([&] { f.at("Q4_K"); }, ErrorCode::DTypeMismatch),
+              "tensor 'Q4_K' is Q4_K: it is read with blocks()");
+    EXPECT_EQ(told_by([&] { f.blocks("iq2_s"); }, ErrorCode::DTypeMismatch),
+              "tensor 'iq2_s' is IQ2_S, which is not read");
+    EXPECT_EQ(told_by([&] { f.blocks("later"); }, ErrorCode::DTypeMismatch),
+              "tensor 'later' is type 1234, which is not read");
     EXPECT_NE(told_by([&] { f.at("F32"); }, ErrorCode::InvalidArgument).find("did you mean"), std::string::npos);
   }
   // The mapping lives as long as a tensor of it.
@@ -103,7 +109,9 @@ TEST(GgufFile, OlderVersionAndOtherAlignments) {
   for (std::uint32_t alignment : {8u, 64u, 4096u}) {
     Gguf g;
     g.alignment = alignment, g.version = 2;
-    g.value("general.alignment", 4, raw(alignment)).tensor("a", {1}, 0, raw(1.f)).tensor("b", {2}, 0, raw(2.f) + raw(3.f));
+    g.value("general.alignment", 4, raw(alignment))
+        .tensor("a", {1}, 0, raw(1.f))
+        .tensor("b", {2}, 0, raw(2.f) + raw(3.f));
     const Temporary file(g.all());
     const gguf::File f = gguf::File::open(file.path);
     EXPECT_EQ(f.version(), 2);
@@ -125,25 +133,45 @@ TEST(GgufFile, FilesThatLie) {
   };
   EXPECT_EQ(with([](Gguf& g) { g.version = 1; }), "'F': version 1; versions 2 and 3 are read");
   EXPECT_EQ(with([](Gguf& g) { g.version = 0x03000000; }), "'F': the file is big-endian, which is not read");
-  EXPECT_EQ(with([](Gguf& g) { g.n_tensors = 1ull << 60; }), "'F': it claims 1152921504606846976 tensors; at most 0 fit into the 8 bytes that follow");
-  EXPECT_EQ(with([](Gguf& g) { g.n_values = 1ull << 60; }), "'F': it claims 1152921504606846976 metadata values; at most 0 fit into the 8 bytes that follow");
-  EXPECT_EQ(with([](Gguf& g) { g.value("k", 8, raw<std::uint64_t>(2ull << 30) + "abc"); }), "'F': a text at byte 37 claims 2147483648 bytes, but 19 follow");
-  EXPECT_EQ(with([](Gguf& g) { g.value("k", 8, raw<std::uint64_t>(~0ull)); }), "'F': a text at byte 37 claims 18446744073709551615 bytes, but 19 follow");
-  EXPECT_EQ(with([](Gguf& g) { g.array("k", 4, 1ull << 60, ""); }), "'F': it claims 1152921504606846976 elements of an array; at most 3 fit into the 15 bytes that follow");
-  EXPECT_EQ(with([](Gguf& g) { g.array("k", 8, 2, text("a")); }), "'F': it claims 2 elements of an array; at most 1 fit into the 15 bytes that follow");
+  EXPECT_EQ(with([](Gguf& g) { g.n_tensors = 1ull << 60; }),
+            "'F': it claims 1152921504606846976 tensors; at most 0 fit into the 8 bytes that follow");
+  EXPECT_EQ(with([](Gguf& g) { g.n_values = 1ull << 60; }),
+            "'F': it claims 1152921504606846976 metadata values; at most 0 fit into the 8 bytes that follow");
+  EXPECT_EQ(with([](Gguf& g) { g.value("k", 8, raw<std::uint64_t>(2ull << 30) + "abc"); }),
+            "'F': a text at byte 37 claims 2147483648 bytes, but 19 follow");
+  EXPECT_EQ(with([](Gguf& g) { g.value("k", 8, raw<std::uint64_t>(~0ull)); }),
+            "'F': a text at byte 37 claims 18446744073709551615 bytes, but 19 follow");
+  EXPECT_EQ(with([](Gguf& g) { g.array("k", 4, 1ull << 60, ""); }),
+            "'F': it claims 1152921504606846976 elements of an array; at most 3 fit into the 15 bytes that follow");
+  EXPECT_EQ(with([](Gguf& g) { g.array("k", 8, 2, text("a")); }),
+            "'F': it claims 2 elements of an array; at most 1 fit into the 15 bytes that follow");
   EXPECT_EQ(with([](Gguf& g) { g.value("k", 13, ""); }), "'F': 'k' is of the unknown type 13");
   EXPECT_EQ(with([](Gguf& g) { g.array("k", 9, 1, ""); }), "'F': 'k' is an array of arrays, which is not read");
   EXPECT_EQ(with([](Gguf& g) { g.value("k", 7, "\2"); }), "'F': 'k' is bool, but its byte is 2, neither 0 nor 1");
   EXPECT_EQ(with([](Gguf& g) { g.value("k", 0, "a").value("k", 0, "b"); }), "'F': the key 'k' occurs twice");
-  EXPECT_EQ(with([](Gguf& g) { g.value(std::string(70000, 'k'), 0, "a"); }), "'F': a key at byte 24 has 70000 bytes; at most 65535 are allowed");
-  EXPECT_EQ(with([](Gguf& g) { g.value("general.alignment", 4, raw(12u)); }), "'F': general.alignment is 12; wanted a multiple of 8 up to 1048576");
-  EXPECT_EQ(with([](Gguf& g) { g.value("general.alignment", 8, text("32")); }), "'F': general.alignment is a text, not uint32");
-  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {2}, 0, raw(1.f) + raw(1.f)).tensor("t", {1}, 0, raw(1.f)); }), "'F': the tensor 't' occurs twice");
-  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {1, 1, 1, 1, 1, 1, 1, 1, 1}, 0, raw(1.f)); }), "'F': tensor 't' has 9 dimensions; at most 8 are supported");
-  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {1ull << 33, 1ull << 33}, 0, ""); }), "'F': tensor 't': its sizes overflow 63 bits");
+  EXPECT_EQ(with([](Gguf& g) { g.value(std::string(70000, 'k'), 0, "a"); }),
+            "'F': a key at byte 24 has 70000 bytes; at most 65535 are allowed");
+  EXPECT_EQ(with([](Gguf& g) { g.value("general.alignment", 4, raw(12u)); }),
+            "'F': general.alignment is 12; wanted a multiple of 8 up to 1048576");
+  EXPECT_EQ(with([](Gguf& g) { g.value("general.alignment", 8, text("32")); }),
+            "'F': general.alignment is a text, not uint32");
+  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {2}, 0, raw(1.f) + raw(1.f)).tensor("t", {1}, 0, raw(1.f)); }),
+            "'F': the tensor 't' occurs twice");
+  EXPECT_EQ(with([](Gguf& g) {
+              g.tensor("t", {1, 1, 1, 1, 1, 1, 1, 1, 1}, 0, raw(1.f));
+            }),
+            "'F': tensor 't' has 9 dimensions; at most 8 are supported");
+  EXPECT_EQ(with([](Gguf& g) {
+              g.tensor("t", {1ull << 33, 1ull << 33}, 0, "");
+            }),
+            "'F': tensor 't': its sizes overflow 63 bits");
   EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {1ull << 62}, 0, ""); }), "'F': tensor 't': its bytes overflow 63 bits");
-  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {4, 40}, 2, std::string(90, 'x')); }), "'F': tensor 't' of Q4_0 has rows of 40 elements, which is no multiple of 32");
-  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {100}, 0, raw(1.f)); }), "'F': tensor 't' of 400 bytes at 64 does not lie in the file, which has 68");
+  EXPECT_EQ(with([](Gguf& g) {
+              g.tensor("t", {4, 40}, 2, std::string(90, 'x'));
+            }),
+            "'F': tensor 't' of Q4_0 has rows of 40 elements, which is no multiple of 32");
+  EXPECT_EQ(with([](Gguf& g) { g.tensor("t", {100}, 0, raw(1.f)); }),
+            "'F': tensor 't' of 400 bytes at 64 does not lie in the file, which has 68");
   auto offset = [](std::uint64_t at) {
     Gguf g;
     g.tensor("a", {8}, 0, std::string(32, 'a')).tensor("t", {1}, 0, raw(1.f));
@@ -157,7 +185,8 @@ TEST(GgufFile, FilesThatLie) {
   EXPECT_NE(offset((1ull << 63) - 32).find("does not lie in the file"), std::string::npos);
   // Cut off anywhere: one error, or (in padding behind all that counts) none.
   const std::string all = good.all();
-  for (std::size_t n = 0; n < all.size(); n += n < good.header().size() ? 1 : 37) EXPECT_NE(told(all.substr(0, n)), "nothing") << n;
+  for (std::size_t n = 0; n < all.size(); n += n < good.header().size() ? 1 : 37)
+    EXPECT_NE(told(all.substr(0, n)), "nothing") << n;
   EXPECT_THROW(gguf::File::open("/tmp"), Error);
   EXPECT_THROW(gguf::File::open("/nowhere/file.gguf"), Error);
 }
@@ -178,7 +207,9 @@ TEST(GgufFile, MutatedFiles) {
       switch (random() % 4) {
         case 0: bytes[at] = static_cast<char>(random()); break;
         case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8)); break;
-        case 2: bytes.replace(std::min(at, bytes.size() - 8), 8, raw<std::uint64_t>(std::uint64_t{1} << random() % 64)); break;
+        case 2:
+          bytes.replace(std::min(at, bytes.size() - 8), 8, raw<std::uint64_t>(std::uint64_t{1} << random() % 64));
+          break;
         default: bytes.erase(at, 1 + random() % 16);
       }
     }

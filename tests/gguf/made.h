@@ -1,16 +1,17 @@
 #pragma once
+#include <unistd.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <random>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "reprise/gguf.h"
 
-/// GGUF files as tests want them, written from the format's description; and what blocks mean, in loops that share nothing with the library.
+/// GGUF files as tests want them, written from the format's description; and what blocks mean, in loops that share
+/// nothing with the library.
 namespace made {
 
 namespace gguf = reprise::gguf;
@@ -33,9 +34,12 @@ struct Gguf {
     ++n_values;
     return *this;
   }
-  Gguf& array(const std::string& key, std::uint32_t element, std::uint64_t n, const std::string& bytes) { return value(key, 9, raw(element) + raw(n) + bytes); }
+  Gguf& array(const std::string& key, std::uint32_t element, std::uint64_t n, const std::string& bytes) {
+    return value(key, 9, raw(element) + raw(n) + bytes);
+  }
   /// sizes: rows first.
-  Gguf& tensor(const std::string& name, std::vector<std::uint64_t> sizes, std::uint32_t type, const std::string& bytes) {
+  Gguf& tensor(const std::string& name, std::vector<std::uint64_t> sizes, std::uint32_t type,
+               const std::string& bytes) {
     data.resize((data.size() + alignment - 1) / alignment * alignment, '\0');
     infos += text(name) + raw<std::uint32_t>(static_cast<std::uint32_t>(sizes.size()));
     for (std::size_t d = sizes.size(); d-- > 0;) infos += raw(sizes[d]);
@@ -72,9 +76,12 @@ struct Format {
   int elements, bytes;
   int halves[2];  ///< where scales are; -1: no second
 };
-inline constexpr Format kFormats[] = {{gguf::Type::Q8_0, 32, 34, {0, -1}},     {gguf::Type::Q4_0, 32, 18, {0, -1}},    {gguf::Type::Q4_K, 256, 144, {0, 2}},    {gguf::Type::Q6_K, 256, 210, {208, -1}},
-                                      {gguf::Type::Q4_1, 32, 20, {0, 2}},      {gguf::Type::Q5_0, 32, 22, {0, -1}},    {gguf::Type::Q5_1, 32, 24, {0, 2}},      {gguf::Type::Q2_K, 256, 84, {80, 82}},
-                                      {gguf::Type::Q3_K, 256, 110, {108, -1}}, {gguf::Type::Q5_K, 256, 176, {0, 2}},   {gguf::Type::IQ4_NL, 32, 18, {0, -1}},   {gguf::Type::IQ4_XS, 256, 136, {0, -1}}};
+inline constexpr Format kFormats[] = {{gguf::Type::Q8_0, 32, 34, {0, -1}},     {gguf::Type::Q4_0, 32, 18, {0, -1}},
+                                      {gguf::Type::Q4_K, 256, 144, {0, 2}},    {gguf::Type::Q6_K, 256, 210, {208, -1}},
+                                      {gguf::Type::Q4_1, 32, 20, {0, 2}},      {gguf::Type::Q5_0, 32, 22, {0, -1}},
+                                      {gguf::Type::Q5_1, 32, 24, {0, 2}},      {gguf::Type::Q2_K, 256, 84, {80, 82}},
+                                      {gguf::Type::Q3_K, 256, 110, {108, -1}}, {gguf::Type::Q5_K, 256, 176, {0, 2}},
+                                      {gguf::Type::IQ4_NL, 32, 18, {0, -1}},   {gguf::Type::IQ4_XS, 256, 136, {0, -1}}};
 
 inline void put_half(std::string& s, std::size_t at, float f) {
   const reprise::Half h(f);
@@ -116,20 +123,26 @@ inline float element(const Format& f, const std::uint8_t* b, int e) {
   switch (f.type) {
     case gguf::Type::Q8_0: return half(b) * static_cast<float>(static_cast<std::int8_t>(b[2 + e]));
     case gguf::Type::Q4_0: return half(b) * static_cast<float>((e < 16 ? b[2 + e] % 16 : b[2 + e - 16] / 16) - 8);
-    case gguf::Type::Q4_1: return product_and_sum(half(b), static_cast<float>(e < 16 ? b[4 + e] % 16 : b[4 + e - 16] / 16), half(b + 2));
+    case gguf::Type::Q4_1:
+      return product_and_sum(half(b), static_cast<float>(e < 16 ? b[4 + e] % 16 : b[4 + e - 16] / 16), half(b + 2));
     case gguf::Type::Q5_0:
     case gguf::Type::Q5_1: {
       const std::uint8_t* bits = b + (f.type == gguf::Type::Q5_0 ? 2 : 4);
-      const int fifth = bits[e / 8] / (1 << e % 8) % 2, q = (e < 16 ? bits[4 + e] % 16 : bits[4 + e - 16] / 16) + 16 * fifth;
-      return f.type == gguf::Type::Q5_0 ? half(b) * static_cast<float>(q - 16) : product_and_sum(half(b), static_cast<float>(q), half(b + 2));
+      const int fifth = bits[e / 8] / (1 << e % 8) % 2,
+                q = (e < 16 ? bits[4 + e] % 16 : bits[4 + e - 16] / 16) + 16 * fifth;
+      return f.type == gguf::Type::Q5_0 ? half(b) * static_cast<float>(q - 16)
+                                        : product_and_sum(half(b), static_cast<float>(q), half(b + 2));
     }
     case gguf::Type::Q2_K: {
       const int q = b[16 + 32 * (e / 128) + e % 32] / (1 << 2 * (e % 128 / 32)) % 4, s = b[e / 16];
-      const volatile float scale = half(b + 80) * static_cast<float>(s % 16), least = half(b + 82) * static_cast<float>(s / 16);
+      const volatile float scale = half(b + 80) * static_cast<float>(s % 16),
+                           least = half(b + 82) * static_cast<float>(s / 16);
       return product_and_sum(scale, static_cast<float>(q), -least);
     }
     case gguf::Type::Q3_K: {
-      const int q = b[32 + 32 * (e / 128) + e % 32] / (1 << 2 * (e % 128 / 32)) % 4 - (b[e % 32] / (1 << e / 32) % 2 ? 0 : 4), i = e / 16;
+      const int q = b[32 + 32 * (e / 128) + e % 32] / (1 << 2 * (e % 128 / 32)) % 4 -
+                    (b[e % 32] / (1 << e / 32) % 2 ? 0 : 4),
+                i = e / 16;
       const int s = (i < 8 ? b[96 + i] % 16 : b[96 + i - 8] / 16) + 16 * (b[104 + i % 4] / (1 << 2 * (i / 4)) % 4);
       const volatile float scale = half(b + 108) * static_cast<float>(s - 32);
       return scale * static_cast<float>(q);
@@ -141,7 +154,8 @@ inline float element(const Format& f, const std::uint8_t* b, int e) {
       const int scale = group < 4 ? s[group] % 64 : s[group + 4] % 16 + s[group - 4] / 64 * 16;
       const int least = group < 4 ? s[group + 4] % 64 : s[group + 4] / 16 + s[group] / 64 * 16;
       const std::uint8_t byte = b[(f.type == gguf::Type::Q4_K ? 16 : 48) + group / 2 * 32 + j];
-      const int q = (group % 2 ? byte / 16 : byte % 16) + (f.type == gguf::Type::Q4_K ? 0 : b[16 + j] / (1 << group) % 2 * 16);
+      const int q =
+          (group % 2 ? byte / 16 : byte % 16) + (f.type == gguf::Type::Q4_K ? 0 : b[16 + j] / (1 << group) % 2 * 16);
       const volatile float by = half(b) * static_cast<float>(scale), minimum = half(b + 2) * static_cast<float>(least);
       return product_and_sum(by, static_cast<float>(q), -minimum);
     }
@@ -165,7 +179,9 @@ inline float element(const Format& f, const std::uint8_t* b, int e) {
 inline std::vector<float> elements(const Format& f, const std::string& all) {
   std::vector<float> made;
   for (std::size_t b = 0; b * static_cast<std::size_t>(f.bytes) < all.size(); ++b)
-    for (int e = 0; e < f.elements; ++e) made.push_back(element(f, reinterpret_cast<const std::uint8_t*>(all.data()) + b * static_cast<std::size_t>(f.bytes), e));
+    for (int e = 0; e < f.elements; ++e)
+      made.push_back(
+          element(f, reinterpret_cast<const std::uint8_t*>(all.data()) + b * static_cast<std::size_t>(f.bytes), e));
   return made;
 }
 
@@ -190,10 +206,18 @@ inline Gguf everything() {
       .array("a.bools", 7, 2, std::string("\0\1", 2))
       .array("a.none", 4, 0, "");
   std::string f32, f16, bf16;
-  for (int i = 0; i < 6; ++i) f32 += raw(static_cast<float>(i)), f16 += raw(reprise::Half(static_cast<float>(i)).bits), bf16 += raw(reprise::BFloat16(static_cast<float>(i)).bits);
-  g.tensor("f32", {2, 3}, 0, f32).tensor("f16", {2, 3}, 1, f16).tensor("bf16", {6}, 30, bf16).tensor("empty", {0, 32}, 8, "").tensor("i32", {2}, 26, raw(7) + raw(-8));
+  for (int i = 0; i < 6; ++i)
+    f32 += raw(static_cast<float>(i)), f16 += raw(reprise::Half(static_cast<float>(i)).bits),
+        bf16 += raw(reprise::BFloat16(static_cast<float>(i)).bits);
+  g.tensor("f32", {2, 3}, 0, f32)
+      .tensor("f16", {2, 3}, 1, f16)
+      .tensor("bf16", {6}, 30, bf16)
+      .tensor("empty", {0, 32}, 8, "")
+      .tensor("i32", {2}, 26, raw(7) + raw(-8));
   unsigned seed = 1;
-  for (const Format& f : kFormats) g.tensor(gguf::type_name(f.type), {3, static_cast<std::uint64_t>(2 * f.elements)}, static_cast<std::uint32_t>(f.type), blocks(f, 6, seed++));
+  for (const Format& f : kFormats)
+    g.tensor(gguf::type_name(f.type), {3, static_cast<std::uint64_t>(2 * f.elements)},
+             static_cast<std::uint32_t>(f.type), blocks(f, 6, seed++));
   g.tensor("iq2_s", {1, 256}, 22, std::string(82, 'x')).tensor("later", {1}, 1234, std::string(8, 'x'));
   return g;
 }

@@ -41,14 +41,18 @@ TEST(GgufPeer, ReadsTheSame) {
     ASSERT_FALSE(got.empty());
     // Of zeros the sign does not count.
     std::size_t apart = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) apart += std::bit_cast<std::uint32_t>(got[i]) != std::bit_cast<std::uint32_t>(wanted[i]) && (got[i] != 0 || wanted[i] != 0);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      apart += std::bit_cast<std::uint32_t>(got[i]) != std::bit_cast<std::uint32_t>(wanted[i]) &&
+               (got[i] != 0 || wanted[i] != 0);
     EXPECT_EQ(apart, 0u) << name;
     if (gguf::is_quantized(b.type)) {
       // The kernel of products: one column at a time comes out as it is.
       const std::int64_t k = b.size(1).value(), column = 37 % k;
       const Tensor unit = one_hot(tensor({column}), k).to(kFloat32);
       const std::vector<float> y = gguf::linear(unit, b).to_vector<float>();
-      for (std::size_t r = 0; r < y.size(); ++r) ASSERT_EQ(y[r], wanted[r * static_cast<std::size_t>(k) + static_cast<std::size_t>(column)]) << name << " row " << r;
+      for (std::size_t r = 0; r < y.size(); ++r)
+        ASSERT_EQ(y[r], wanted[r * static_cast<std::size_t>(k) + static_cast<std::size_t>(column)])
+            << name << " row " << r;
     }
     std::printf("%-5s %zu elements, %zu differ\n", name.c_str(), got.size(), apart);
   }

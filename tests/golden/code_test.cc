@@ -1,5 +1,5 @@
-// The code that is generated for the programs' loops: LLVM IR as a host with 256-bit vectors gets it, and PTX. (Kernels by kind,
-// which are longer, have tests of their own: tests/gpu_kernels, tests/matmul.)
+// The code that is generated for the programs' loops: LLVM IR as a host with 256-bit vectors gets it, and PTX. (Kernels
+// by kind, which are longer, have tests of their own: tests/gpu_kernels, tests/matmul.)
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -60,7 +60,8 @@ TEST_P(Code, LlvmIrIsAsCommitted) {
   const Scoped<std::int64_t> one_width(knobs().vector_bits, 256), one_cache(knobs().stream_bytes, 32 << 20);
   std::string out = "; " + GetParam().about + "\n";
   for (const Launch& l : lowered(GetParam(), kernels::LaunchStyle::Calls).launches)
-    for (const kernels::LoopKernel* k : loops_of(l)) out += "\n; == " + l.name + "\n" + comment(canonical_text(*k), ";") + jit::llvm_ir(*k);
+    for (const kernels::LoopKernel* k : loops_of(l))
+      out += "\n; == " + l.name + "\n" + comment(canonical_text(*k), ";") + jit::llvm_ir(*k);
   expect_golden(GetParam().name + ".ll", out);
 }
 
@@ -79,7 +80,8 @@ TEST_P(Code, PtxIsAsCommitted) {
   expect_golden(GetParam().name + ".ptx", out);
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Code, ::testing::ValuesIn(programs()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Programs, Code, ::testing::ValuesIn(programs()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace reprise::golden

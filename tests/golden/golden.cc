@@ -27,7 +27,8 @@ void expect_golden(const std::string& file, const std::string& text) {
     if (was != is || !more || !more_now) break;
     ++line;
   }
-  ADD_FAILURE() << path << ":" << line << "\n  was: " << was << "\n  is:  " << is << "\nIf this is meant: ./run golden, and read the difference.";
+  ADD_FAILURE() << path << ":" << line << "\n  was: " << was << "\n  is:  " << is
+                << "\nIf this is meant: ./run golden, and read the difference.";
 }
 
 }  // namespace reprise::golden

@@ -1,5 +1,6 @@
-// What the compiler makes of a dozen small programs, as text that is read in review: the program as traced, the graph after
-// functionalization and after all passes, the launches, and the guards; code_test.cc: the code. `./run golden` writes the files anew.
+// What the compiler makes of a dozen small programs, as text that is read in review: the program as traced, the graph
+// after functionalization and after all passes, the launches, and the guards; code_test.cc: the code. `./run golden`
+// writes the files anew.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -24,19 +25,22 @@ std::string text_of(const Program& p) {
   auto stage = stages_of(p);
   std::ostringstream out;
   out << "# " << p.about << "\n";
-  const std::pair<const char*, std::string> stages[] = {{"traced", stage["traced"]}, {"functional", stage["functionalized"]}, {"after all passes", stage["optimized"]},
-                                                        {"launches", stage["launches"]}, {"guards and writes", guards_of(stage["explain"])}};
-  for (const auto& [title, text] : stages) out << "\n== " << title << "\n" << text << (text.ends_with('\n') ? "" : "\n");
+  const std::pair<const char*, std::string> stages[] = {{"traced", stage["traced"]},
+                                                        {"functional", stage["functionalized"]},
+                                                        {"after all passes", stage["optimized"]},
+                                                        {"launches", stage["launches"]},
+                                                        {"guards and writes", guards_of(stage["explain"])}};
+  for (const auto& [title, text] : stages)
+    out << "\n== " << title << "\n" << text << (text.ends_with('\n') ? "" : "\n");
   return out.str();
 }
 
 class Golden : public ::testing::TestWithParam<Program> {};
 
-TEST_P(Golden, IsAsCommitted) {
-  expect_golden(GetParam().name + ".txt", text_of(GetParam()));
-}
+TEST_P(Golden, IsAsCommitted) { expect_golden(GetParam().name + ".txt", text_of(GetParam())); }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Golden, ::testing::ValuesIn(programs()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Programs, Golden, ::testing::ValuesIn(programs()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace reprise::golden

@@ -61,7 +61,8 @@ std::pair<Tensor, Tensor> shared(Tensor x) {
 
 Tensor clipped(Tensor g, Tensor limit) {
   Tensor norm = (g * g).sum().sqrt();
-  return cond(norm > limit, [&] { return g * (limit / norm); }, [&] { return g; });
+  return cond(
+      norm > limit, [&] { return g * (limit / norm); }, [&] { return g; });
 }
 
 Tensor quantized(Tensor x, Tensor q, Tensor scale, Tensor b) { return relu(linear(x, q.to(kFloat32)) * scale + b); }
@@ -73,20 +74,32 @@ Tensor noise(Tensor x) { return x + rand_like(x) * 0.1; }
 const std::vector<Program>& programs() {
   using Names = std::vector<std::string>;
   static const std::vector<Program> all = {
-      {"rms_norm", "a reduction and what uses it, in one kernel", once(rms_norm, Names{"x", "w"}, ones({5, 8}), ones({8}))},
-      {"rotary", "slices and cat disappear in index arithmetic", once(rotated, Names{"x", "cos", "sin"}, ones({3, 5, 8}), ones({5, 4}), ones({5, 4}))},
-      {"cache_append", "writes into parts of arguments are made in place", once(attend, Names{"q", "k", "v", "keys", "values", "at"}, ones({2, 3, 8}), ones({2, 3, 8}), ones({2, 3, 8}), ones({2, 32, 8}), ones({2, 32, 8}), Int(6))},
-      {"momentum_step", "two arguments are written by one kernel", once(momentum_step, Names{"w", "m", "g"}, ones({6, 7}), ones({6, 7}), ones({6, 7}))},
-      {"gelu_layer", "a product with its bias and activation", once(gelu_layer, Names{"x", "w", "b"}, ones({5, 8}), ones({12, 8}), ones({12}))},
-      {"sample", "a float argument is a word of the call", once(sample, Names{"logits", "temperature"}, ones({3, 100}), Scalar(0.7))},
-      {"column_of_a_transpose", "a write through a chain of views", once(column_of_a_transpose, Names{"x", "y"}, ones({5, 7}), ones({7}))},
+      {"rms_norm", "a reduction and what uses it, in one kernel",
+       once(rms_norm, Names{"x", "w"}, ones({5, 8}), ones({8}))},
+      {"rotary", "slices and cat disappear in index arithmetic",
+       once(rotated, Names{"x", "cos", "sin"}, ones({3, 5, 8}), ones({5, 4}), ones({5, 4}))},
+      {"cache_append", "writes into parts of arguments are made in place",
+       once(attend, Names{"q", "k", "v", "keys", "values", "at"}, ones({2, 3, 8}), ones({2, 3, 8}), ones({2, 3, 8}),
+            ones({2, 32, 8}), ones({2, 32, 8}), Int(6))},
+      {"momentum_step", "two arguments are written by one kernel",
+       once(momentum_step, Names{"w", "m", "g"}, ones({6, 7}), ones({6, 7}), ones({6, 7}))},
+      {"gelu_layer", "a product with its bias and activation",
+       once(gelu_layer, Names{"x", "w", "b"}, ones({5, 8}), ones({12, 8}), ones({12}))},
+      {"sample", "a float argument is a word of the call",
+       once(sample, Names{"logits", "temperature"}, ones({3, 100}), Scalar(0.7))},
+      {"column_of_a_transpose", "a write through a chain of views",
+       once(column_of_a_transpose, Names{"x", "y"}, ones({5, 7}), ones({7}))},
       {"windows", "places in a storage that are named", once(windows, Names{"x"}, ones({9}))},
       {"branch_on_size", "a branch is a guard", once(branch_on_size, Names{"x"}, ones({7}))},
-      {"embed", "index values that are checked while the call runs", once(embed, Names{"table", "tokens"}, ones({50, 8}), arange(6))},
-      {"half_chain", "half precision is rounded once, at the end of a chain", once(half_chain, Names{"x", "y"}, ones({4, 8}, {.dtype = kFloat16}), ones({8}, {.dtype = kFloat16}))},
+      {"embed", "index values that are checked while the call runs",
+       once(embed, Names{"table", "tokens"}, ones({50, 8}), arange(6))},
+      {"half_chain", "half precision is rounded once, at the end of a chain",
+       once(half_chain, Names{"x", "y"}, ones({4, 8}, {.dtype = kFloat16}), ones({8}, {.dtype = kFloat16}))},
       {"shared", "two results share a storage", once(shared, Names{"x"}, ones({4, 6}))},
-      {"clipped", "a branch on a value: two regions, of which one runs; on a device both, and a choice", once(clipped, Names{"g", "limit"}, ones({5, 7}), ones({}))},
-      {"quantized", "weights that are widened before a product are read as they are stored", once(quantized, Names{"x", "q", "scale", "b"}, ones({5, 8}), ones({12, 8}).to(kInt8), ones({12}), ones({12}))},
+      {"clipped", "a branch on a value: two regions, of which one runs; on a device both, and a choice",
+       once(clipped, Names{"g", "limit"}, ones({5, 7}), ones({}))},
+      {"quantized", "weights that are widened before a product are read as they are stored",
+       once(quantized, Names{"x", "q", "scale", "b"}, ones({5, 8}), ones({12, 8}).to(kInt8), ones({12}), ones({12}))},
       {"noise", "random numbers begin where the last call ended", once(noise, Names{"x"}, ones({6}))},
   };
   return all;

@@ -1,5 +1,5 @@
-// Twenty recompilations as a user meets them, and what the log says of each: stories.txt is read in review. A line of this file that the log
-// names stands there as its text.
+// Twenty recompilations as a user meets them, and what the log says of each: stories.txt is read in review. A line of
+// this file that the log names stands there as its text.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,9 +9,9 @@
 #include <regex>
 #include <sstream>
 
+#include "../runtime/log_lines.h"
 #include "golden.h"
 #include "reprise/reprise.h"
-#include "../runtime/log_lines.h"
 
 namespace reprise::golden {
 namespace {
@@ -37,9 +37,7 @@ Tensor x34(DType d = kFloat32) { return ones({3, 4}, {.dtype = d}); }
 const Story kStories[] = {
     {"a batch of 1, then of 7",
      [] {
-       auto f = compile([](Tensor x, Tensor bias) {
-         return x + bias;
-       }, {.name = "f", .arguments = {"x", "bias"}});
+       auto f = compile([](Tensor x, Tensor bias) { return x + bias; }, {.name = "f", .arguments = {"x", "bias"}});
        f(ones({1, 4}), ones({7, 4}));
        f(ones({7, 4}), ones({7, 4}));
      }},
@@ -75,30 +73,33 @@ const Story kStories[] = {
      }},
     {"a branch on a Scalar",
      [] {
-       auto f = compile([](Tensor x, Scalar gain) {
-         return gain.to_double() > 1.0 ? x * gain : x;
-       }, {.name = "f", .arguments = {"x", "gain"}});
+       auto f = compile([](Tensor x, Scalar gain) { return gain.to_double() > 1.0 ? x * gain : x; },
+                        {.name = "f", .arguments = {"x", "gain"}});
        f(x34(), Scalar(0.5));
        f(x34(), Scalar(2.5));
      }},
     {"a field of a struct, three levels deep",
      [] {
-       auto f = compile([](Tensor x, const Model& m) { return x * m.block.norm.weight; }, {.name = "f", .arguments = {"x", "model"}});
+       auto f = compile([](Tensor x, const Model& m) { return x * m.block.norm.weight; },
+                        {.name = "f", .arguments = {"x", "model"}});
        f(x34(), Model{{{ones({4})}, {}}});
        f(x34(), Model{{{ones({4}, {.dtype = kBFloat16})}, {}}});
      }},
     {"a longer vector",
      [] {
-       auto f = compile([](Tensor x, const Model& m) {
-         for (const Tensor& e : m.block.experts) x = x + e;
-         return x;
-       }, {.name = "f", .arguments = {"x", "model"}});
+       auto f = compile(
+           [](Tensor x, const Model& m) {
+             for (const Tensor& e : m.block.experts) x = x + e;
+             return x;
+           },
+           {.name = "f", .arguments = {"x", "model"}});
        f(x34(), Model{{{ones({4})}, {ones({4})}}});
        f(x34(), Model{{{ones({4})}, {ones({4}), ones({4})}}});
      }},
     {"an optional that is not there",
      [] {
-       auto f = compile([](Tensor x, std::optional<Tensor> mask) { return mask ? x * *mask : x; }, {.name = "f", .arguments = {"x", "mask"}});
+       auto f = compile([](Tensor x, std::optional<Tensor> mask) { return mask ? x * *mask : x; },
+                        {.name = "f", .arguments = {"x", "mask"}});
        f(x34(), std::optional<Tensor>(x34()));
        f(x34(), std::optional<Tensor>());
      }},
@@ -112,66 +113,69 @@ const Story kStories[] = {
      }},
     {"a written input overlaps another",
      [] {
-       auto f = compile([](Tensor cache, Tensor x) {
-         cache.add_(x);
-         return cache.sum();
-       }, {.name = "f", .arguments = {"cache", "x"}});
+       auto f = compile(
+           [](Tensor cache, Tensor x) {
+             cache.add_(x);
+             return cache.sum();
+           },
+           {.name = "f", .arguments = {"cache", "x"}});
        Tensor memory = ones({8});
        f(ones({4}), ones({4}));
        f(memory.narrow(0, 0, 4), memory.narrow(0, 2, 4));
      }},
     {"two arguments become one tensor",
      [] {
-       auto f = compile([](Tensor a, Tensor b) {
-         a.mul_(2);
-         return a + b;
-       }, {.name = "f", .arguments = {"a", "b"}});
+       auto f = compile(
+           [](Tensor a, Tensor b) {
+             a.mul_(2);
+             return a + b;
+           },
+           {.name = "f", .arguments = {"a", "b"}});
        Tensor a = ones({4});
        f(ones({4}), ones({4}));
        f(a, a);
      }},
     {"a size that 8 no longer divides",
      [] {
-       auto f = compile([](Tensor x) {
-         return x.size(0) % 8 == 0 ? x * 2 : x * 3;
-       }, {.name = "f", .arguments = {"x"}});
+       auto f = compile([](Tensor x) { return x.size(0) % 8 == 0 ? x * 2 : x * 3; }, {.name = "f", .arguments = {"x"}});
        f(ones({16}));
        f(ones({12}));
      }},
     {"the bound of a slice",
      [] {
-       auto f = compile([](Tensor x, Int n) {
-         return x.slice(0, 0, n) * 2;
-       }, {.name = "f", .arguments = {"x", "n"}});
+       auto f = compile([](Tensor x, Int n) { return x.slice(0, 0, n) * 2; }, {.name = "f", .arguments = {"x", "n"}});
        f(ones({16}), 4);
        f(ones({16}), 20);
      }},
     {"unbind and split: how many there are",
      [] {
-       auto f = compile([](Tensor x) {
-         std::vector<Tensor> rows = x.unbind(0);
-         return rows[0] + rows[1];
-       }, {.name = "f", .arguments = {"x"}});
+       auto f = compile(
+           [](Tensor x) {
+             std::vector<Tensor> rows = x.unbind(0);
+             return rows[0] + rows[1];
+           },
+           {.name = "f", .arguments = {"x"}});
        f(ones({3, 4}));
        f(ones({5, 4}));
-       auto g = compile([](Tensor x) {
-         std::vector<Tensor> parts = x.split(2);
-         return parts[0] * 2;
-       }, {.name = "g", .arguments = {"x"}});
+       auto g = compile(
+           [](Tensor x) {
+             std::vector<Tensor> parts = x.split(2);
+             return parts[0] * 2;
+           },
+           {.name = "g", .arguments = {"x"}});
        g(ones({4, 4}));
        g(ones({9, 4}));
      }},
     {"the nearest of many is named, not the latest",
      [] {
-       auto f = compile([](Tensor x, Int n) {
-         return x * double(n.value());
-       }, {.name = "f", .arguments = {"x", "n"}});
+       auto f = compile([](Tensor x, Int n) { return x * double(n.value()); }, {.name = "f", .arguments = {"x", "n"}});
        for (std::int64_t n : {10, 50, 100}) f(x34(), n);
        f(x34(), 12);
      }},
     {"the limit of specializations is reached",
      [] {
-       auto f = compile([](Tensor x, int steps) { return x * steps; }, {.name = "f", .max_specializations = 2, .arguments = {"x", "steps"}});
+       auto f = compile([](Tensor x, int steps) { return x * steps; },
+                        {.name = "f", .max_specializations = 2, .arguments = {"x", "steps"}});
        for (int steps : {1, 2, 3}) f(x34(), steps);
      }},
     {"a marked range is left",
@@ -192,25 +196,20 @@ const Story kStories[] = {
      }},
     {"a marked dimension becomes a constant",
      [] {
-       auto f = compile([](Tensor x) {
-         return x * double(x.size(0).value());
-       }, {.name = "f", .arguments = {"x"}});
+       auto f = compile([](Tensor x) { return x * double(x.size(0).value()); }, {.name = "f", .arguments = {"x"}});
        Tensor x = ones({16, 4});
        mark_dynamic(x, 0);
        f(x);
      }},
     {"a branch on a value",
      [] {
-       auto f = compile([](Tensor x) {
-         return x.sum().item<float>() > 1 ? x * 2 : x;
-       }, {.name = "f", .arguments = {"x"}});
+       auto f =
+           compile([](Tensor x) { return x.sum().item<float>() > 1 ? x * 2 : x; }, {.name = "f", .arguments = {"x"}});
        f(x34());
      }},
     {"a sealed function",
      [] {
-       auto f = compile([](Tensor x) {
-         return x.size(0) > 8 ? x * 2 : x;
-       }, {.name = "f", .arguments = {"x"}});
+       auto f = compile([](Tensor x) { return x.size(0) > 8 ? x * 2 : x; }, {.name = "f", .arguments = {"x"}});
        f(ones({16}));
        f.seal();
        f(ones({4}));
@@ -241,12 +240,14 @@ std::string with_source(std::string text) {
   static const std::vector<std::string> lines = [] {
     std::ifstream in(REPRISE_SOURCE_DIR "/tests/golden/stories_test.cc");
     std::vector<std::string> out;
-    for (std::string line; std::getline(in, line);) out.push_back(line.substr(std::min(line.find_first_not_of(' '), line.size())));
+    for (std::string line; std::getline(in, line);)
+      out.push_back(line.substr(std::min(line.find_first_not_of(' '), line.size())));
     return out;
   }();
   static const std::regex place(R"([^ ()]*stories_test\.cc:(\d+))");
   std::string out;
-  for (std::smatch m; std::regex_search(text, m, place); text = m.suffix()) out += m.prefix().str() + "«" + lines.at(std::stoul(m[1]) - 1) + "»";
+  for (std::smatch m; std::regex_search(text, m, place); text = m.suffix())
+    out += m.prefix().str() + "«" + lines.at(std::stoul(m[1]) - 1) + "»";
   return out + text;
 }
 
@@ -263,7 +264,8 @@ std::string told(const Story& story) {
     const nlohmann::json j = nlohmann::json::parse(line);
     const std::string event = j["event"];
     if (event == "recompiled" || event == "not_traceable" || event == "compile_failed" || event == "warning")
-      text += "    " + event + (j["function"] == "" ? "" : " ") + j["function"].get<std::string>() + ": " + j["text"].get<std::string>() + "\n";
+      text += "    " + event + (j["function"] == "" ? "" : " ") + j["function"].get<std::string>() + ": " +
+              j["text"].get<std::string>() + "\n";
   }
   return with_source(text + error);
 }

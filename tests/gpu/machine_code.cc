@@ -13,7 +13,19 @@ namespace {
 struct Instruction {
   std::uint64_t low, high;
   enum Op : unsigned {
-    Imma = 0x037, Hmma = 0x03c, Dmma = 0x03f, Mufu = 0x108, Bra = 0x147, Ldg = 0x181, Ldl = 0x183, Stg = 0x186, Stl = 0x187, Ldgsts = 0x1ae, Hgmma = 0x1f0, Igmma = 0x1f1, Qgmma = 0x1f3,
+    Imma = 0x037,
+    Hmma = 0x03c,
+    Dmma = 0x03f,
+    Mufu = 0x108,
+    Bra = 0x147,
+    Ldg = 0x181,
+    Ldl = 0x183,
+    Stg = 0x186,
+    Stl = 0x187,
+    Ldgsts = 0x1ae,
+    Hgmma = 0x1f0,
+    Igmma = 0x1f1,
+    Qgmma = 0x1f3,
   };
   unsigned op() const { return static_cast<unsigned>(low & 0x1ff); }
   bool is_tensor() const { return op() == Imma || op() == Hmma || op() == Dmma || is_warpgroups(); }
@@ -80,7 +92,9 @@ std::vector<Loop> loops_of(const std::vector<Instruction>& code) {
 std::vector<Loop> innermost(const std::vector<Loop>& loops) {
   std::vector<Loop> inner;
   for (const Loop& one : loops)
-    if (std::none_of(loops.begin(), loops.end(), [&](const Loop& o) { return o != one && o.first >= one.first && o.second <= one.second; })) inner.push_back(one);
+    if (std::none_of(loops.begin(), loops.end(),
+                     [&](const Loop& o) { return o != one && o.first >= one.first && o.second <= one.second; }))
+      inner.push_back(one);
   return inner;
 }
 
@@ -108,11 +122,15 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
     for (unsigned b = 0; b < 6; ++b)
       if (i.waits() >> b & 1) under_way[b] = 0;
     switch (i.op()) {
-      case Instruction::Imma: case Instruction::Hmma: case Instruction::Dmma: case Instruction::Hgmma: case Instruction::Igmma: case Instruction::Qgmma:
-        m.tensor += i.products();
-        break;
+      case Instruction::Imma:
+      case Instruction::Hmma:
+      case Instruction::Dmma:
+      case Instruction::Hgmma:
+      case Instruction::Igmma:
+      case Instruction::Qgmma: m.tensor += i.products(); break;
       case Instruction::Mufu: ++m.special; break;
-      case Instruction::Ldl: case Instruction::Stl: ++m.local; break;
+      case Instruction::Ldl:
+      case Instruction::Stl: ++m.local; break;
       case Instruction::Stg: m.store_bytes = std::max(m.store_bytes, i.access_bytes()); break;
       case Instruction::Ldgsts: ++m.copies, m.load_bytes = std::max(m.load_bytes, i.access_bytes()); break;
       case Instruction::Ldg: {
@@ -130,17 +148,24 @@ std::optional<MachineCode> read_machine_code(const std::string& cubin, const std
     if (const MachineCode::Turn t = turn_of(code, first, last); t.loaded + t.stored > 0) m.turns.push_back(t);
   std::vector<Loop> multiply;
   for (const Loop& l : loops)
-    if (std::any_of(code.begin() + static_cast<std::ptrdiff_t>(l.first), code.begin() + static_cast<std::ptrdiff_t>(l.second), [](const Instruction& i) { return i.is_tensor(); })) multiply.push_back(l);
+    if (std::any_of(code.begin() + static_cast<std::ptrdiff_t>(l.first),
+                    code.begin() + static_cast<std::ptrdiff_t>(l.second),
+                    [](const Instruction& i) { return i.is_tensor(); }))
+      multiply.push_back(l);
   for (const auto& [first, last] : innermost(multiply)) {
     MachineCode::TensorTurn t;
     for (std::size_t i = first; i <= last; ++i) {
-      if (std::any_of(inner.begin(), inner.end(), [&](const Loop& o) { return o != Loop{first, last} && i >= o.first && i <= o.second; })) continue;
+      if (std::any_of(inner.begin(), inner.end(), [&](const Loop& o) {
+            return o != Loop{first, last} && i >= o.first && i <= o.second;
+          }))
+        continue;
       t.by_warpgroups |= code[i].is_warpgroups();
       ++t.instructions, t.tensor += code[i].products(), t.special += code[i].op() == Instruction::Mufu;
     }
     m.tensor_turns.push_back(t);
   }
-  if (std::none_of(m.turns.begin(), m.turns.end(), [&](const auto& t) { return t.loaded > 0 && t.widest == m.load_bytes; })) {
+  if (std::none_of(m.turns.begin(), m.turns.end(),
+                   [&](const auto& t) { return t.loaded > 0 && t.widest == m.load_bytes; })) {
     std::optional<std::size_t> first;
     std::size_t last = 0;
     for (std::size_t i = 0; i < code.size(); ++i) {

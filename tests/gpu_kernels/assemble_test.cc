@@ -43,8 +43,10 @@ TEST(GpuAssemble, Products) {
     expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns});
     expect_assembles(gpu::ProductTiles{DType::Float16, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns});
     expect_assembles(gpu::ProductTiles{DType::BFloat16, Lines::Deep, Lines::Any, 2, true, tile.rows, tile.columns});
-    expect_assembles(gpu::ProductTiles{DType::Float32, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns, true});
-    expect_assembles(gpu::ProductTiles{DType::Float32, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns, true});
+    expect_assembles(
+        gpu::ProductTiles{DType::Float32, Lines::Deep, Lines::Deep, 1, false, tile.rows, tile.columns, true});
+    expect_assembles(
+        gpu::ProductTiles{DType::Float32, Lines::Wide, Lines::Wide, 1, true, tile.rows, tile.columns, true});
   }
   for (int m : {1, 3, 8}) {
     expect_assembles(gpu::ProductDot{DType::BFloat16, m, false});
@@ -56,9 +58,13 @@ TEST(GpuAssemble, Products) {
 
 TEST(GpuAssemble, ScaledProducts) {
   using D = DType;
-  for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32}, {D::Int8, D::Int8, D::BFloat16}, {D::Float8E4M3FN, D::Float8E5M2, D::BFloat16}, {D::Float32, D::Int8, D::Float16}}) {
+  for (auto [a, b, c] : {std::array<D, 3>{D::Int8, D::Int8, D::Int32},
+                         {D::Int8, D::Int8, D::BFloat16},
+                         {D::Float8E4M3FN, D::Float8E5M2, D::BFloat16},
+                         {D::Float32, D::Int8, D::Float16}}) {
     const bool biased = c == D::BFloat16;
-    expect_assembles(gpu::ScaledTiles{a, b, c, biased ? Lines::Any : Lines::Deep, biased ? Lines::Wide : Lines::Deep, biased, D::Float32, false});
+    expect_assembles(gpu::ScaledTiles{a, b, c, biased ? Lines::Any : Lines::Deep, biased ? Lines::Wide : Lines::Deep,
+                                      biased, D::Float32, false});
     if (item_size(a) == 1)
       for (int size : {kProductTile, kScaledTileOfCores.rows}) {
         expect_assembles(gpu::ScaledTiles{a, b, c, Lines::Deep, Lines::Deep, biased, D::Float32, true, size, size});
@@ -92,10 +98,13 @@ TEST(GpuAssemble, Rows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8, DType::Bool}) {
     for (Step step : {Step::Whole, Step::Chunks, Step::Join})
       if (t != DType::Bool) expect_assembles(gpu::ArgReduce{t, false, 1, 1, step});
-    for (auto step : {gpu::Cumsum::Step::Whole, gpu::Cumsum::Step::Totals, gpu::Cumsum::Step::Rest}) expect_assembles(gpu::Cumsum{t, is_floating(t) ? t : DType::Int64, 1, step});
-    for (auto step : {gpu::Order::Step::Whole, gpu::Order::Step::Chunks, gpu::Order::Step::Join}) expect_assembles(gpu::Order{t, true, 1, step});
+    for (auto step : {gpu::Cumsum::Step::Whole, gpu::Cumsum::Step::Totals, gpu::Cumsum::Step::Rest})
+      expect_assembles(gpu::Cumsum{t, is_floating(t) ? t : DType::Int64, 1, step});
+    for (auto step : {gpu::Order::Step::Whole, gpu::Order::Step::Chunks, gpu::Order::Step::Join})
+      expect_assembles(gpu::Order{t, true, 1, step});
   }
-  for (Step step : {Step::Whole, Step::Chunks, Step::Join}) expect_assembles(gpu::ArgReduce{DType::Float32, true, 2, 3, step});
+  for (Step step : {Step::Whole, Step::Chunks, Step::Join})
+    expect_assembles(gpu::ArgReduce{DType::Float32, true, 2, 3, step});
   expect_assembles(gpu::Order{DType::Float32, false, 3, gpu::Order::Step::Whole});
 }
 
@@ -104,7 +113,8 @@ TEST(GpuAssemble, Elements) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64, DType::Int64, DType::UInt8}) {
     expect_assembles(gpu::CopyElements{t, 3});
     if (is_floating(t)) expect_assembles(gpu::Random{t, t != DType::Float64, 1});
-    if (is_floating(t)) expect_assembles(gpu::Draw{t}), expect_assembles(gpu::Arrivals{t}), expect_assembles(gpu::CheckWeights{t});
+    if (is_floating(t))
+      expect_assembles(gpu::Draw{t}), expect_assembles(gpu::Arrivals{t}), expect_assembles(gpu::CheckWeights{t});
     for (Mode mode : {Mode::Set, Mode::Number, Mode::Add}) expect_assembles(gpu::Scatter{t, DType::Int64, mode, 2});
     for (bool add : {false, true}) expect_assembles(gpu::IndexPut{t, add, 1, 2});
   }

@@ -43,8 +43,7 @@ NodeResults attend(const Case& c, DType t, std::mt19937& rng, Known known) {
     if (c.mask == 1)
       for (std::int64_t i = 0; i < m.numel(); ++i)
         m.set(i, i / c.keys % c.queries != 1 && rng() % 3);  // row 1 sees nothing
-    else
-      m.fill(rng);
+    else m.fill(rng);
   }
   if (rng() % 2) args[6] = Scalar(0.3);
   return run_node(OpId::scaled_dot_product_attention, args, inputs, known,
@@ -87,7 +86,11 @@ TEST_F(GpuAttention, ManyQueries) {
 }
 TEST_F(GpuAttention, ManyQueriesWithoutWarpgroups) {
   const Scoped<std::string> off(knobs().cuda_warpgroups, "off");
-  run_cases({{{1, 2}, 33, 70, 8, 20, true}, {{2, 3}, 20, 40, 32, 32, false, 2}, {{2}, 130, 200, 72, 40}, {{1, 2}, 100, 260, 128, 128, true}}, 1);
+  run_cases({{{1, 2}, 33, 70, 8, 20, true},
+             {{2, 3}, 20, 40, 32, 32, false, 2},
+             {{2}, 130, 200, 72, 40},
+             {{1, 2}, 100, 260, 128, 128, true}},
+            1);
 }
 TEST_F(GpuAttention, FewQueries) {
   run_cases({{{2, 3}, 1, 300, 64, 64},
@@ -113,7 +116,10 @@ TEST_F(GpuAttention, NothingToSee) {
 
 TEST_F(GpuAttention, InfinityAndNan) {
   std::mt19937 rng(5);
-  for (auto [t, queries] : {std::pair<DType, std::int64_t>{DType::Float32, 1}, {DType::Float32, 40}, {DType::BFloat16, 40}, {DType::Float16, 40}})
+  for (auto [t, queries] : {std::pair<DType, std::int64_t>{DType::Float32, 1},
+                            {DType::Float32, 40},
+                            {DType::BFloat16, 40},
+                            {DType::Float16, 40}})
     for (double special : {static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
       Strided q(t, {queries, 16}), k(t, {50, 16}), v(t, {50, 16});
       q.fill(rng), k.fill(rng), v.fill(rng);

@@ -7,13 +7,13 @@
 
 #include "base/knobs.h"
 #include "device/backend.h"
-#include "runtime/replay/warpgroup_trial.h"
 #include "guards/shape_env.h"
 #include "jit/gpu/kernels/compile.h"
 #include "jit/gpu/loop/compile.h"
 #include "kernels/gpu/launches.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/reference.h"
+#include "runtime/replay/warpgroup_trial.h"
 #include "tests/support/simulator.h"
 
 namespace reprise::kernels::testing {
@@ -47,10 +47,8 @@ void run_on_host(const NativeLaunch& l, const std::vector<Strided*>& tensors, co
   std::vector<std::vector<char>> bytes;
   std::vector<TensorView> views;
   for (const Operand& o : l.operands) {
-    if (o.buffer < tensors.size())
-      bytes.push_back(tensors[o.buffer]->bytes);
-    else
-      bytes.emplace_back(static_cast<std::size_t>(scratch[o.buffer - tensors.size()]));
+    if (o.buffer < tensors.size()) bytes.push_back(tensors[o.buffer]->bytes);
+    else bytes.emplace_back(static_cast<std::size_t>(scratch[o.buffer - tensors.size()]));
     TensorView v;
     v.data = bytes.back().data() + o.layout.offset.hint() * item_size(o.dtype), v.dtype = o.dtype,
     v.rank = o.layout.dim();
@@ -89,7 +87,8 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
       if (out.check.failed) return;
       continue;
     }
-    auto add = [&](const device::ImagePtr& image, device::Dim3 grid, std::string_view name, const std::vector<std::uint32_t>& buffers, std::vector<std::int64_t> params) {
+    auto add = [&](const device::ImagePtr& image, device::Dim3 grid, std::string_view name,
+                   const std::vector<std::uint32_t>& buffers, std::vector<std::int64_t> params) {
       device::KernelNode node;
       node.kernel = backend.load(image);
       node.name = name;
@@ -101,7 +100,8 @@ void launch_all(const std::vector<Launch>& launches, const std::vector<std::int6
       std::vector<std::int64_t> params;
       for (Int i : runtime_params(loop->kernel)) params.push_back(i.hint());
       const jit::GpuKernelPtr kernel = jit::compile_gpu(loop->kernel, backend.target());
-      if (const device::Dim3 grid = kernel->grid(params.data()); grid.count()) add(kernel->image, grid, launch.name, loop->buffers, params);
+      if (const device::Dim3 grid = kernel->grid(params.data()); grid.count())
+        add(kernel->image, grid, launch.name, loop->buffers, params);
       continue;
     }
     const GpuLaunch& l = std::get<GpuLaunch>(launch.what);
@@ -185,20 +185,11 @@ Strided any_strides(std::mt19937& rng, DType t, const std::vector<std::int64_t>&
     }
   };
   switch (rng() % 6) {
-    case 0:
-      lay(true, 1, 0);
-      break;
-    case 1:
-      lay(false, 1, 8);
-      break;
-    case 2:
-      lay(false, 2, 1);
-      break;
-    case 3:
-      lay(false, 1, 0);
-      return Strided(t, sizes, strides, 3);
-    default:
-      lay(false, 1, 0);
+    case 0: lay(true, 1, 0); break;
+    case 1: lay(false, 1, 8); break;
+    case 2: lay(false, 2, 1); break;
+    case 3: lay(false, 1, 0); return Strided(t, sizes, strides, 3);
+    default: lay(false, 1, 0);
   }
   return Strided(t, sizes, strides);
 }
@@ -265,9 +256,9 @@ NodeResults run_node(graph::OpId op, std::vector<graph::NodeArg> args, std::vect
   }
   if (in_place) operands[0] = operands.back(), operands[0].written = false;
   GpuContext cx{g, node, operands, [&](DType, Int bytes) {
-                   scratch.push_back(bytes.hint());
-                   return static_cast<std::uint32_t>(device.size() + scratch.size() - 1);
-                 }};
+                  scratch.push_back(bytes.hint());
+                  return static_cast<std::uint32_t>(device.size() + scratch.size() - 1);
+                }};
   std::optional<std::vector<Launch>> launches = gpu_launches(cx);
   if (!launches) return out;
   out.has_kernels = true;

@@ -82,16 +82,23 @@ TEST_F(GpuProduct, Batches) {
     }
 }
 
-void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes, const std::vector<int>& kinds = {0, 1, 2, 3}) {
+void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::array<std::int64_t, 3>>& sizes,
+                     const std::vector<int>& kinds = {0, 1, 2, 3}) {
   std::mt19937 rng(seed);
   for (auto [m, n, k] : sizes)
     for (int kind : kinds) {
       const std::vector<std::int64_t> by_rows{1, k};
-      Strided x = kind % 2 ? Strided(a, {m, k}) : any_strides(rng, a, {m, k}), w = kind ? Strided(b, {k, n}, by_rows) : any_strides(rng, b, {k, n});
-      x.fill(rng, a == DType::Int8 ? -128 : -2, a == DType::Int8 ? 127 : 2), w.fill(rng, b == DType::Int8 ? -128 : -2, b == DType::Int8 ? 127 : 2);
-      const std::int64_t block = kind == 3 ? 32 : 128, along = (k + block - 1) / block, across = (n + block - 1) / block;
-      Strided sx(DType::Float32, kind == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{m, kind == 1 ? 1 : along});
-      Strided sw(DType::Float32, kind == 0 ? std::vector<std::int64_t>{1} : kind == 1 ? std::vector<std::int64_t>{1, n} : std::vector<std::int64_t>{along, kind == 2 ? across : n});
+      Strided x = kind % 2 ? Strided(a, {m, k}) : any_strides(rng, a, {m, k}),
+              w = kind ? Strided(b, {k, n}, by_rows) : any_strides(rng, b, {k, n});
+      x.fill(rng, a == DType::Int8 ? -128 : -2, a == DType::Int8 ? 127 : 2),
+          w.fill(rng, b == DType::Int8 ? -128 : -2, b == DType::Int8 ? 127 : 2);
+      const std::int64_t block = kind == 3 ? 32 : 128, along = (k + block - 1) / block,
+                         across = (n + block - 1) / block;
+      Strided sx(DType::Float32,
+                 kind == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{m, kind == 1 ? 1 : along});
+      Strided sw(DType::Float32, kind == 0   ? std::vector<std::int64_t>{1}
+                                 : kind == 1 ? std::vector<std::int64_t>{1, n}
+                                             : std::vector<std::int64_t>{along, kind == 2 ? across : n});
       sx.fill(rng, 0.01, 0.1), sw.fill(rng, 0.01, 0.1);
       std::vector<Strided> inputs{x, w, sx, sw};
       const DType out = kind == 1 ? DType::BFloat16 : DType::Float32;
@@ -102,7 +109,8 @@ void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::arr
       const std::string what = text(a, m, n, k) + " scales " + std::to_string(kind);
       expect_close(r, out == DType::BFloat16 ? 8e-3 : 4e-6, out == DType::BFloat16 ? 2e-2 : 2e-4, what);
       if (a == DType::Int8) {
-        NodeResults exact = run_node(OpId::int_mm, {ValueId{}, ValueId{}}, {x, w}, rng() % 2 ? Known::Ones : Known::All);
+        NodeResults exact =
+            run_node(OpId::int_mm, {ValueId{}, ValueId{}}, {x, w}, rng() % 2 ? Known::Ones : Known::All);
         expect_close(exact, 0, 0, what);
       }
       if (::testing::Test::HasFatalFailure()) return;
@@ -110,7 +118,9 @@ void scaled_products(DType a, DType b, unsigned seed, const std::vector<std::arr
 }
 
 TEST_F(GpuProduct, ScaledInTiles) {
-  for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E5M2}, {DType::Float32, DType::Float8E4M3FN}})
+  for (auto [a, b] : {std::pair{DType::Int8, DType::Int8},
+                      {DType::Float8E4M3FN, DType::Float8E5M2},
+                      {DType::Float32, DType::Float8E4M3FN}})
     scaled_products(a, b, 7, {{65, 70, 300}, {17, 30, 45}});
 }
 // The large tiles of tensor cores, with a scale for each row and with some along k.
@@ -127,15 +137,19 @@ TEST_F(GpuProduct, EveryFloat8) {
     for (std::int64_t i = 0; i < x.numel(); ++i) {
       const int code = static_cast<int>(i % 256), magnitude = code & 127;
       const bool finite = t == DType::Float8E4M3FN ? magnitude < 127 : magnitude < 124;
-      x.bytes[static_cast<std::size_t>(x.offset + i)] = static_cast<char>(finite || i / 64 > 15 ? code : 0);  // the last rows have those that are not
+      // the last rows have those that are not
+      x.bytes[static_cast<std::size_t>(x.offset + i)] = static_cast<char>(finite || i / 64 > 15 ? code : 0);
     }
-    NodeResults r = run_node(OpId::scaled_mm, {ValueId{}, ValueId{}, ValueId{}, ValueId{}, NodeArg(), DType::Float32, Ints{128, 128}}, {x, w, one, other}, Known::All);
+    NodeResults r = run_node(OpId::scaled_mm,
+                             {ValueId{}, ValueId{}, ValueId{}, ValueId{}, NodeArg(), DType::Float32, Ints{128, 128}},
+                             {x, w, one, other}, Known::All);
     EXPECT_EQ(r.launched, std::vector<std::string>{"scaled_product"});
     expect_close(r, 0, 0, std::string(dtype_name(t)));
   }
 }
 TEST_F(GpuProduct, ScaledFewRows) {
-  for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float16, DType::Int8}})
+  for (auto [a, b] :
+       {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float16, DType::Int8}})
     scaled_products(a, b, 8, {{1, 70, 700}, {8, 33, 130}, {5, 1, 9}, {0, 5, 5}, {2, 6, 0}});
 }
 
@@ -164,11 +178,18 @@ TEST_F(GpuProduct, RowsThatMayBeFewOrMany) {
   }
 }
 
-// Whole and partial blocks of 32 along k, strips of 16 columns, rows that are fewer than the tensor core's; what does not lie in runs of 16 bytes.
+// Whole and partial blocks of 32 along k, strips of 16 columns, rows that are fewer than the tensor core's; what does
+// not lie in runs of 16 bytes.
 TEST_F(GpuProduct, Strips) {
   std::mt19937 rng(11);
   for (DType t : {DType::BFloat16, DType::Float16})
-    for (auto [m, n, k] : {std::array<std::int64_t, 3>{2, 33, 40}, {3, 16, 8}, {8, 1, 256}, {5, 50, 2080}, {4, 17, 33}, {7, 20, 1000}, {2, 5, 0}})
+    for (auto [m, n, k] : {std::array<std::int64_t, 3>{2, 33, 40},
+                           {3, 16, 8},
+                           {8, 1, 256},
+                           {5, 50, 2080},
+                           {4, 17, 33},
+                           {7, 20, 1000},
+                           {2, 5, 0}})
       for (bool bias : {false, true})
         for (std::int64_t gap : {0, 8, 1}) {
           Strided x(t, {m, k}, {k + gap, 1}), w(t, {n, k}, {k + gap, 1}), b(t, {n});
@@ -178,11 +199,14 @@ TEST_F(GpuProduct, Strips) {
           if (bias) in.push_back(b), args[2] = ValueId{};
           NodeResults r = run_node(OpId::linear, args, in, gap ? Known::All : Known::Ones);
           EXPECT_EQ(r.launched, std::vector<std::string>{"product_strip"});
-          expect_product(r, t, std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", gap " + std::to_string(gap));
+          expect_product(r, t,
+                         std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + ", gap " +
+                             std::to_string(gap));
         }
 }
 
-// Every size of tiles, operands that lie by lines, by k, otherwise, or are not aligned; edges in all directions, one step of k and several; more steps than have room.
+// Every size of tiles, operands that lie by lines, by k, otherwise, or are not aligned; edges in all directions, one
+// step of k and several; more steps than have room.
 void tiles_of_tensor_cores() {
   struct Case {
     const char* tile;
@@ -220,7 +244,8 @@ void tiles_of_tensor_cores() {
       Strided a = operand(c.m, of_a), b = operand(c.n, of_b);
       std::swap(b.sizes[1], b.sizes[2]), std::swap(b.strides[1], b.strides[2]);
       NodeResults r = run_node(OpId::bmm, {ValueId{}, ValueId{}}, {a, b}, of_a == of_b ? Known::All : Known::Ones);
-      const std::string what = std::to_string(c.batch) + " of " + text(t, c.m, c.n, c.k) + " tile " + c.tile + " operands " + std::to_string(of_a) + std::to_string(of_b);
+      const std::string what = std::to_string(c.batch) + " of " + text(t, c.m, c.n, c.k) + " tile " + c.tile +
+                               " operands " + std::to_string(of_a) + std::to_string(of_b);
       EXPECT_EQ(r.launched, std::vector<std::string>{"product"}) << what;
       if (t == f32) expect_close(r, 2e-3, 4e-3 * std::sqrt(static_cast<double>(c.k)), what);
       else expect_product(std::move(r), t, what);

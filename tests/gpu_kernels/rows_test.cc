@@ -137,7 +137,8 @@ TEST_F(GpuRows, TopkOfLongRows) {
   expect_close(r, 0, 0, "equal elements");
 }
 
-// Few long rows are ordered in chunks, of which the first are. Most values are equal, so that equals of one chunk come before those of the next.
+// Few long rows are ordered in chunks, of which the first are. Most values are equal, so that equals of one chunk come
+// before those of the next.
 TEST_F(GpuRows, TopkOfVeryLongRows) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float64})
     for (const auto& [length, k] : {std::pair<std::int64_t, std::int64_t>{8192, 1}, {10001, 50}, {12000, 700}})
@@ -147,7 +148,8 @@ TEST_F(GpuRows, TopkOfVeryLongRows) {
         expect_close(r, 0, 0, text(t, {3, length}) + " topk " + std::to_string(k));
         if (HasFatalFailure()) return;
       }
-  NodeResults many = run(OpId::topk, {NodeArg(Int(2)), NodeArg(Int(-1)), true, true}, values(DType::Float32, {65, 8192}));
+  NodeResults many =
+      run(OpId::topk, {NodeArg(Int(2)), NodeArg(Int(-1)), true, true}, values(DType::Float32, {65, 8192}));
   EXPECT_EQ(many.launched.size(), 1u) << "rows enough for all blocks";
   expect_close(many, 0, 0, "many rows");
 }
@@ -168,12 +170,16 @@ TEST_F(GpuRows, CumsumOfVeryLongRows) {
 TEST_F(GpuRows, DrawsByWeight) {
   for (DType t : {DType::Float32, DType::BFloat16, DType::Float16, DType::Float64})
     for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{1}, {50}, {3, 40}, {2, 1500}})
-      for (const auto& [samples, replacement] : {std::pair<std::int64_t, bool>{1, false}, {1, true}, {400, true}, {7, false}}) {
+      for (const auto& [samples, replacement] :
+           {std::pair<std::int64_t, bool>{1, false}, {1, true}, {400, true}, {7, false}}) {
         if (!replacement && samples > sizes.back()) continue;
         Strided w = any_strides(rng, t, sizes);
-        for (std::int64_t i = 0; i < w.numel(); ++i) w.set(i, rng() % 3 == 0 && i != 0 && w.numel() > 20 ? 0 : static_cast<double>(rng() % 100) / 16);
+        for (std::int64_t i = 0; i < w.numel(); ++i)
+          w.set(i, rng() % 3 == 0 && i != 0 && w.numel() > 20 ? 0 : static_cast<double>(rng() % 100) / 16);
         for (std::int64_t row = 0; row < w.numel(); row += sizes.back()) w.set(row, 1);
-        NodeResults r = run(OpId::multinomial, {NodeArg(Int(samples)), NodeArg(replacement), NodeArg(Int(5 + samples)), NodeArg(Int(77))}, w);
+        NodeResults r =
+            run(OpId::multinomial,
+                {NodeArg(Int(samples)), NodeArg(replacement), NodeArg(Int(5 + samples)), NodeArg(Int(77))}, w);
         expect_close(r, 0, 0, text(t, sizes) + ", samples " + std::to_string(samples));
         if (HasFatalFailure()) return;
         for (std::int64_t i = 0; i < r.device[0].numel(); ++i) {
@@ -184,7 +190,8 @@ TEST_F(GpuRows, DrawsByWeight) {
 }
 
 TEST_F(GpuRows, DrawsOfNoRows) {
-  NodeResults r = run(OpId::multinomial, {NodeArg(Int(2)), NodeArg(true), NodeArg(Int(1)), NodeArg(Int(0))}, values(DType::Float32, {0, 4}));
+  NodeResults r = run(OpId::multinomial, {NodeArg(Int(2)), NodeArg(true), NodeArg(Int(1)), NodeArg(Int(0))},
+                      values(DType::Float32, {0, 4}));
   expect_close(r, 0, 0, "no rows");
 }
 

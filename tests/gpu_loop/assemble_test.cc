@@ -66,7 +66,8 @@ TEST_F(Assemble, ManyArguments) {
   auto sum_of = [&](int inputs) {
     KernelBuilder b({size(), size(), size()}, 3);
     std::uint32_t sum = b.input(DType::Float32, {size(), size(), 1});
-    for (int i = 1; i < inputs; ++i) sum = b.op(ScalarOp::Add, DType::Float32, sum, b.input(DType::Float32, {size(), size(), 1}));
+    for (int i = 1; i < inputs; ++i)
+      sum = b.op(ScalarOp::Add, DType::Float32, sum, b.input(DType::Float32, {size(), size(), 1}));
     b.output(DType::Float32, sum, {size(), size(), 1});
     return b.k;
   };
@@ -95,8 +96,8 @@ TEST_F(GpuCode, WhatThereIsNoneForIsSaidBefore) {
       const bool truth = op == ScalarOp::IsNan || op == ScalarOp::IsInf;
       KernelBuilder b({8}, 1);
       b.output(truth ? DType::Bool : t, b.op(op, truth ? DType::Bool : t, b.input(t, {1})), {1});
-      const bool function =
-          (kernels::is_function(op) && t == DType::Float64) || kernels::scalar_op(op).device == kernels::ScalarDevice::None;
+      const bool function = (kernels::is_function(op) && t == DType::Float64) ||
+                            kernels::scalar_op(op).device == kernels::ScalarDevice::None;
       EXPECT_EQ(jit::compile_gpu(b.k, target) == nullptr, function) << kernels::scalar_op_name(op);
     }
 }
@@ -114,7 +115,8 @@ TEST_F(GpuCode, OfUnknownArchitecturesIsRefused) {
   auto code = [&](const device::CodeTarget& t) {
     const device::ImagePtr image = jit::compile_gpu(k, t)->image;
     std::string text = image->code;
-    for (std::size_t at; (at = text.find(image->entry)) != std::string::npos;) text.replace(at, image->entry.size(), "kernel");
+    for (std::size_t at; (at = text.find(image->entry)) != std::string::npos;)
+      text.replace(at, image->entry.size(), "kernel");
     return text;
   };
   EXPECT_EQ(code(newer), code(known));

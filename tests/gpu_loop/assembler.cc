@@ -63,7 +63,9 @@ Assembled assemble(const std::string& ptx, const std::string& arch, bool keep_cu
                             ("reprise_ptx_" + std::to_string(getpid()) + "_" + std::to_string(serial++)))
                                .string();
   std::ofstream(stem + ".ptx") << ptx;
-  const std::string command = ptxas() + " -v -arch=" + arch + (ptx.find(".target " + arch + "a") == ptx.npos ? "" : "a") + " " + stem + ".ptx -o " + (keep_cubin ? stem + ".cubin" : "/dev/null") + " 2>&1";
+  const std::string command = ptxas() + " -v -arch=" + arch +
+                              (ptx.find(".target " + arch + "a") == ptx.npos ? "" : "a") + " " + stem + ".ptx -o " +
+                              (keep_cubin ? stem + ".cubin" : "/dev/null") + " 2>&1";
   Assembled r;
   FILE* pipe = popen(command.c_str(), "r");
   char buffer[4096];

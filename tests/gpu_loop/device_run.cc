@@ -44,22 +44,14 @@ T read(const char* p) {
 
 double as_double(DType t, const char* p) {
   switch (t) {
-    case DType::Float32:
-      return read<float>(p);
-    case DType::Float64:
-      return read<double>(p);
-    case DType::Float16:
-      return static_cast<float>(read<Half>(p));
-    case DType::BFloat16:
-      return static_cast<float>(read<BFloat16>(p));
-    case DType::Int8:
-      return read<std::int8_t>(p);
-    case DType::Int32:
-      return read<std::int32_t>(p);
-    case DType::Int64:
-      return static_cast<double>(read<std::int64_t>(p));
-    default:
-      return read<std::uint8_t>(p);
+    case DType::Float32: return read<float>(p);
+    case DType::Float64: return read<double>(p);
+    case DType::Float16: return static_cast<float>(read<Half>(p));
+    case DType::BFloat16: return static_cast<float>(read<BFloat16>(p));
+    case DType::Int8: return read<std::int8_t>(p);
+    case DType::Int32: return read<std::int32_t>(p);
+    case DType::Int64: return static_cast<double>(read<std::int64_t>(p));
+    default: return read<std::uint8_t>(p);
   }
 }
 
@@ -157,7 +149,8 @@ Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift, const
     d.copy_from_host(cells.back(), arrays[i].data(), bytes, stream);
   }
   const auto words = static_cast<std::size_t>(kernels::param_slots(k).floats);
-  for (std::size_t i = params.size() - words; i < params.size(); ++i) cells.push_back(reinterpret_cast<void*>(params[i]));
+  for (std::size_t i = params.size() - words; i < params.size(); ++i)
+    cells.push_back(reinterpret_cast<void*>(params[i]));
   device::KernelNode node;
   node.kernel = d.load(made->image);
   node.name = k.name.empty() ? "kernel" : k.name;
@@ -182,7 +175,10 @@ Arrays run_on_device(const LoopKernel& k, const Arrays& arrays, int shift, const
 
 std::string difference(const LoopKernel& k, const Arrays& expected, const Arrays& got, double tolerance, double scale) {
   // Which of two zeros is the extreme of some numbers depends on how they are shared out.
-  const bool either_zero = std::any_of(k.body.begin(), k.body.end(), [](const BodyNode& n) { return n.kind == BodyNode::Kind::Reduce && (n.reduce == kernels::ReduceOp::Max || n.reduce == kernels::ReduceOp::Min); });
+  const bool either_zero = std::any_of(k.body.begin(), k.body.end(), [](const BodyNode& n) {
+    return n.kind == BodyNode::Kind::Reduce &&
+           (n.reduce == kernels::ReduceOp::Max || n.reduce == kernels::ReduceOp::Min);
+  });
   for (std::size_t i = 0; i < k.buffers.size(); ++i) {
     const DType t = k.buffers[i].dtype;
     const auto size = static_cast<std::size_t>(item_size(t));

@@ -29,7 +29,9 @@ using Numbers = std::vector<std::int64_t>;
 Numbers numbers_of(const kernels::LoopKernel&);
 /// What the kernel makes of them, on the host.
 Arrays interpreted(const kernels::LoopKernel&, Arrays, const Numbers&);
-inline Arrays interpreted(const kernels::LoopKernel& k, Arrays a) { return interpreted(k, std::move(a), numbers_of(k)); }
+inline Arrays interpreted(const kernels::LoopKernel& k, Arrays a) {
+  return interpreted(k, std::move(a), numbers_of(k));
+}
 /// The same on the device. `shift`: elements by which every buffer is moved from the device's alignment.
 Arrays run_on_device(const kernels::LoopKernel&, const Arrays&, int shift, const Numbers&);
 inline Arrays run_on_device(const kernels::LoopKernel& k, const Arrays& a, int shift = 0) {

@@ -75,7 +75,8 @@ TEST_F(DiskCache, IgnoresAnyChangedByte) {
     for (char to : {'0', '9', 'x', '\n', '\0'}) {
       std::string changed = text;
       changed[at] = to;
-      EXPECT_EQ(jit::disk_parse("key", changed) != nullptr, changed == text) << at << ": the numbers of the header count, too";
+      EXPECT_EQ(jit::disk_parse("key", changed) != nullptr, changed == text)
+          << at << ": the numbers of the header count, too";
     }
 }
 
@@ -114,7 +115,8 @@ TEST_F(DiskCache, LeavesAloneWhatOthersAreWriting) {
     std::ofstream(dir / name) << std::string(1000, 'x');
     return dir / name;
   };
-  const fs::path young = make(".reprise-0000000000000001.part"), old = make(".reprise-0000000000000002.part"), foreign = make("mine.part");
+  const fs::path young = make(".reprise-0000000000000001.part"), old = make(".reprise-0000000000000002.part"),
+                 foreign = make("mine.part");
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
   fs::last_write_time(foreign, fs::file_time_type::clock::now() - std::chrono::hours(2));
   jit::disk_trim(0);

@@ -23,10 +23,8 @@ bool of_bools(ScalarOp o) {
     case ScalarOp::BitOr:
     case ScalarOp::BitXor:
     case ScalarOp::BitNot:
-    case ScalarOp::Where:
-      return true;
-    default:
-      return (o >= ScalarOp::Eq && o <= ScalarOp::Xor) || o == ScalarOp::Not;
+    case ScalarOp::Where: return true;
+    default: return (o >= ScalarOp::Eq && o <= ScalarOp::Xor) || o == ScalarOp::Not;
   }
 }
 

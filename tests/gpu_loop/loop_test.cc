@@ -35,7 +35,8 @@ struct GpuLoops : ::testing::Test {
     set_thread_order("random", rng_());
     LoopKernel narrow = k;
     narrow.narrow = !k.narrow;
-    EXPECT_EQ(difference(k, first, run_on_device(narrow, arrays, 1), 0, 1), "") << what << ", other indices, in random order";
+    EXPECT_EQ(difference(k, first, run_on_device(narrow, arrays, 1), 0, 1), "")
+        << what << ", other indices, in random order";
   }
   std::mt19937 rng_{20261121};
 };

@@ -110,14 +110,10 @@ class Generator {
     switch (pick(0, 9)) {
       case 0:
       case 1:
-      case 2:
-        return keep(clamped(b_.op(one_of(binary), t, x, as(t, any()))));
-      case 3:
-        return keep(b_.op(chance(50) ? ScalarOp::Lt : ScalarOp::Eq, DType::Bool, x, as(t, any())));
-      case 4:
-        return keep(b_.op(ScalarOp::Where, t, as(DType::Bool, any()), x, as(t, any())));
-      case 5:
-        return keep(b_.cast(kAllDTypes[pick(0, 8)], clamped(x)));
+      case 2: return keep(clamped(b_.op(one_of(binary), t, x, as(t, any()))));
+      case 3: return keep(b_.op(chance(50) ? ScalarOp::Lt : ScalarOp::Eq, DType::Bool, x, as(t, any())));
+      case 4: return keep(b_.op(ScalarOp::Where, t, as(DType::Bool, any()), x, as(t, any())));
+      case 5: return keep(b_.cast(kAllDTypes[pick(0, 8)], clamped(x)));
       case 6: {
         if (b_.k.extents.empty()) return;
         BodyNode n{BodyNode::Kind::Index, chance(50) ? DType::Int64 : DType::Int32};

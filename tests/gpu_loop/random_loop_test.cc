@@ -31,7 +31,8 @@ TEST(RandomLoops, GiveWhatTheInterpreterGives) {
     set_thread_order(s % 3 == 0 ? "forward" : s % 3 == 1 ? "reverse" : "random", static_cast<std::uint64_t>(s));
     for (const bool narrow : {false, true}) {
       k.narrow = narrow;
-      EXPECT_EQ(difference(k, expected, run_on_device(k, arrays, s % 2), 0, 1), "") << (narrow ? "32" : "64") << " bits";
+      EXPECT_EQ(difference(k, expected, run_on_device(k, arrays, s % 2), 0, 1), "")
+          << (narrow ? "32" : "64") << " bits";
     }
     ++compared;
     if (::testing::Test::HasFailure()) break;

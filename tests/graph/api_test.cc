@@ -52,22 +52,16 @@ class Recorder : public Interpreter {
       std::visit(
           [&](const auto& v) {
             using T = std::decay_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, std::monostate>)
-              s += "None";
-            else if constexpr (std::is_same_v<T, const Tensor*>)
-              s += shape(*v);
+            if constexpr (std::is_same_v<T, std::monostate>) s += "None";
+            else if constexpr (std::is_same_v<T, const Tensor*>) s += shape(*v);
             else if constexpr (std::is_same_v<T, TensorArrayRef>)
               for (const Tensor& t : v) s += "<" + shape(t) + ">";
             else if constexpr (std::is_same_v<T, IntArrayRef>)
               for (Int x : v) s += "." + x.str();
-            else if constexpr (std::is_same_v<T, bool>)
-              s += v ? "true" : "false";
-            else if constexpr (std::is_same_v<T, DType>)
-              s += dtype_short_name(v);
-            else if constexpr (std::is_same_v<T, std::string_view>)
-              s += "'" + std::string(v) + "'";
-            else
-              s += v.str();
+            else if constexpr (std::is_same_v<T, bool>) s += v ? "true" : "false";
+            else if constexpr (std::is_same_v<T, DType>) s += dtype_short_name(v);
+            else if constexpr (std::is_same_v<T, std::string_view>) s += "'" + std::string(v) + "'";
+            else s += v.str();
           },
           c.args[i]);
     }
@@ -81,16 +75,13 @@ class Recorder : public Interpreter {
       args.push_back(std::visit(
           [&](const auto& v) -> RuleArg {
             using T = std::decay_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, const Tensor*>)
-              return &metas.emplace_back(meta_of(*v));
+            if constexpr (std::is_same_v<T, const Tensor*>) return &metas.emplace_back(meta_of(*v));
             else if constexpr (std::is_same_v<T, TensorArrayRef>) {
               auto& list = lists.emplace_back();
               for (const Tensor& t : v) list.push_back(t.defined() ? &metas.emplace_back(meta_of(t)) : nullptr);
               return std::span<const TensorMeta* const>(list);
-            } else if constexpr (std::is_same_v<T, IntArrayRef>)
-              return v.vec();
-            else
-              return v;
+            } else if constexpr (std::is_same_v<T, IntArrayRef>) return v.vec();
+            else return v;
           },
           a));
     }

@@ -57,7 +57,10 @@ TEST(OpColumn, HoldsFactsOfBuiltInOperators) {
 
 TEST(RegisterOp, IsAnOperatorLikeOthers) {
   const std::size_t before = op_count();
-  const OpId id = register_op({.schema = "test::twice(Tensor self, Scalar by=2, int[2] at=3) -> Tensor", .shape = rules::unary, .inplace = true}, {g_numbers.fact(42)});
+  const OpId id = register_op({.schema = "test::twice(Tensor self, Scalar by=2, int[2] at=3) -> Tensor",
+                               .shape = rules::unary,
+                               .inplace = true},
+                              {g_numbers.fact(42)});
   EXPECT_EQ(static_cast<std::size_t>(id), before);
   EXPECT_EQ(op_count(), before + 1);
   EXPECT_TRUE(is_op(id));
@@ -92,21 +95,33 @@ TEST(RegisterOp, RefusesWhatDoesNotFitAndLeavesNothing) {
   expect_refused(new_op("test::over.Tensor(Tensor self) -> Tensor"), "overload 'Tensor' needs a name of its own");
   expect_refused(new_op("test::none() -> Tensor"), "has no arguments");
   expect_refused(new_op("test::none(Tensor x) -> ()"), "has no results, writes nothing and has no effect");
-  expect_refused({.schema = "test::none(Tensor x) -> ()", .cls = OpClass::Pointwise, .shape = rules::unary}, "must have results");
+  expect_refused({.schema = "test::none(Tensor x) -> ()", .cls = OpClass::Pointwise, .shape = rules::unary},
+                 "must have results");
   expect_refused(new_op("test::lists(Tensor x) -> Tensor[]"), "gives a list of tensors");
-  expect_refused(new_op("test::many(Tensor a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l, int m) -> Tensor"), "has 13 arguments, more than 12");
-  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .cls = OpClass::Pointwise, .shape = rules::unary}, "writes 'x', as only operators of class Reference may");
-  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .shape = rules::unary, .inplace = true}, "writes 'x' and cannot have a twin");
+  expect_refused(new_op("test::many(Tensor a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, "
+                        "int l, int m) -> Tensor"),
+                 "has 13 arguments, more than 12");
+  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .cls = OpClass::Pointwise, .shape = rules::unary},
+                 "writes 'x', as only operators of class Reference may");
+  expect_refused({.schema = "test::writes(Tensor(a!) x) -> Tensor", .shape = rules::unary, .inplace = true},
+                 "writes 'x' and cannot have a twin");
   expect_refused(new_op("test::writes(Tensor(a!)? x) -> Tensor"), "writes 'x', which may be missing");
   expect_refused(new_op("test::writes(Tensor(a! -> *) x) -> Tensor"), "writes 'x', of which it must say one alias set");
   expect_refused(new_op("test::writes(Tensor(a!) x, Tensor(a!) y) -> Tensor"), "writes 'x' and 'y' in one alias set");
   expect_refused(new_op("test::writes(Tensor(a!) x) -> Tensor(a)"), "has a result that shares memory");
   expect_refused(new_op("test::writes(Tensor(a!)[] x) -> Tensor(a!)"), "has a result that shares memory");
   expect_refused(new_op("test::shares(Tensor(a) x) -> Tensor(a)"), "is no view");
-  expect_refused({.schema = "test::views(Tensor x) -> Tensor", .cls = OpClass::View, .shape = rules::unary}, "is a view, and no result shares");
-  expect_refused({.schema = "test::twin(int n) -> Tensor", .shape = rules::unary, .inplace = true}, "has a twin, and no tensor");
-  expect_refused({.schema = "test::prints(Tensor x) -> Tensor", .cls = OpClass::Pointwise, .shape = rules::unary, .effects = {.lane = 1}}, "only operators of class Reference");
-  expect_refused(new_op("test::twice_told(Tensor x) -> Tensor"), "is told its number twice", {g_numbers.fact(1), g_numbers.fact(2)});
+  expect_refused({.schema = "test::views(Tensor x) -> Tensor", .cls = OpClass::View, .shape = rules::unary},
+                 "is a view, and no result shares");
+  expect_refused({.schema = "test::twin(int n) -> Tensor", .shape = rules::unary, .inplace = true},
+                 "has a twin, and no tensor");
+  expect_refused({.schema = "test::prints(Tensor x) -> Tensor",
+                  .cls = OpClass::Pointwise,
+                  .shape = rules::unary,
+                  .effects = {.lane = 1}},
+                 "only operators of class Reference");
+  expect_refused(new_op("test::twice_told(Tensor x) -> Tensor"), "is told its number twice",
+                 {g_numbers.fact(1), g_numbers.fact(2)});
 
   // The second of its facts cannot be told: the first is forgotten, and the name stays free.
   OpFact fails = g_words.fact("w");
@@ -123,7 +138,11 @@ TEST(RegisterOp, RefusesWhatDoesNotFitAndLeavesNothing) {
 TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
   const std::size_t before = op_count();
   auto rule = [](RuleCtx& c) { c.result(c.tensor(1).dtype, c.tensor(1).layout.sizes); };
-  const OpId id = register_op({.schema = "test::put(Tensor(a!) cache, Tensor row, *, SymInt at=0) -> (Tensor(a!), Tensor)", .shape = rule, .effects = {.may_fail = true}}, {g_numbers.fact(9)});
+  const OpId id =
+      register_op({.schema = "test::put(Tensor(a!) cache, Tensor row, *, SymInt at=0) -> (Tensor(a!), Tensor)",
+                   .shape = rule,
+                   .effects = {.may_fail = true}},
+                  {g_numbers.fact(9)});
   EXPECT_EQ(op_count(), before + 2);
   const OpDef &o = op(id), &twin = op(o.functional.value());
   EXPECT_EQ(o.writes, (std::vector<std::uint32_t>{0}));
@@ -134,15 +153,18 @@ TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
   EXPECT_EQ(twin.twin_of, id);
   EXPECT_TRUE(twin.effects.may_fail && twin.writes.empty());
   EXPECT_EQ(g_numbers.at(twin.id), 9);
-  const OpId list = register_op({.schema = "test::put_all(Tensor(a!)[] caches, Tensor row) -> ()", .shape = [](RuleCtx&) {}});
-  EXPECT_EQ(op(op(list).functional.value()).schema.text, "test::put_all.functional(Tensor[] caches, Tensor row) -> Tensor[]");
+  const OpId list =
+      register_op({.schema = "test::put_all(Tensor(a!)[] caches, Tensor row) -> ()", .shape = [](RuleCtx&) {}});
+  EXPECT_EQ(op(op(list).functional.value()).schema.text,
+            "test::put_all.functional(Tensor[] caches, Tensor row) -> Tensor[]");
 
   const std::string traced = R"(graph f(%0 "cache": f32[s0, 3], %1 "row": f32[3]) traced where s0 = 4 {
   %2 = test::put(%0, %1, 2) : f32[3]  ; #0 a.cpp:3
   test::put_all([%0, %2], %1)  ; #1
   return user %2
 }
-)", functional = R"(graph f(%0 "cache": f32[s0, 3], %1 "row": f32[3]) where s0 = 4 {
+)",
+                    functional = R"(graph f(%0 "cache": f32[s0, 3], %1 "row": f32[3]) where s0 = 4 {
   %2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 3], f32[3]  ; #0 a.cpp:3
   %4, %5 = test::put_all.functional([%2, %3], %1) : f32[s0, 3], f32[3]  ; #1 of #0
   return user %4, user %5
@@ -158,10 +180,17 @@ TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
     }
     return std::string();
   };
-  EXPECT_NE(refused(traced, " traced", "").find("'test::put' writes its arguments, and only a traced graph may"), std::string::npos);
-  EXPECT_NE(refused(traced, "%2 = test::put(", "test::put(").find("line 2, column 3: 'test::put' has results"), std::string::npos);
-  EXPECT_NE(refused(traced, "  test::put_all([%0, %2], %1)", "  %3 = test::put_all([%0, %2], %1) : f32[3]").find("'test::put_all' makes no results"), std::string::npos);
-  EXPECT_NE(refused(functional, "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 3], f32[3]", "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 2], f32[3]").find("result 0 has sizes [s0, 2], its shape rule gives [s0, 3]"), std::string::npos);
+  EXPECT_NE(refused(traced, " traced", "").find("'test::put' writes its arguments, and only a traced graph may"),
+            std::string::npos);
+  EXPECT_NE(refused(traced, "%2 = test::put(", "test::put(").find("line 2, column 3: 'test::put' has results"),
+            std::string::npos);
+  EXPECT_NE(refused(traced, "  test::put_all([%0, %2], %1)", "  %3 = test::put_all([%0, %2], %1) : f32[3]")
+                .find("'test::put_all' makes no results"),
+            std::string::npos);
+  EXPECT_NE(refused(functional, "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 3], f32[3]",
+                    "%2, %3 = test::put.functional(%0, %1, 2) : f32[s0, 2], f32[3]")
+                .find("result 0 has sizes [s0, 2], its shape rule gives [s0, 3]"),
+            std::string::npos);
   EXPECT_NE(refused(functional, "#1 of #0", "#x").find("wanted a number"), std::string::npos);
 
   // A pass may not leave one in a functional graph.
@@ -170,14 +199,16 @@ TEST(RegisterOp, OneThatWritesHasAFunctionalTwin) {
   g.nodes[0].results.erase(g.nodes[0].results.begin());
   const auto mistake = first_mistake(g);
   ASSERT_TRUE(mistake);
-  EXPECT_NE(mistake->text.find("writes its arguments, in a graph that is not traced"), std::string::npos) << mistake->text;
+  EXPECT_NE(mistake->text.find("writes its arguments, in a graph that is not traced"), std::string::npos)
+      << mistake->text;
 }
 
 // Note [Written views] in writers.h.
 TEST(RegisterOp, ATwinTakesViewsOfWhatIsWritten) {
-  register_op({.schema = "test::mix(Tensor(a!) x, Tensor y, Tensor(b!) z) -> (Tensor(a!), Tensor)", .shape = [](RuleCtx& c) {
-    c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);  // as large as the view
-  }});
+  register_op(
+      {.schema = "test::mix(Tensor(a!) x, Tensor y, Tensor(b!) z) -> (Tensor(a!), Tensor)", .shape = [](RuleCtx& c) {
+         c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);  // as large as the view
+       }});
   const std::string text = R"(graph f(%0 "x": f32[s0, 3, 2], %1 "y": f32[3], %2 "z": f32[8]) where s0 = 4, s1 = 1 {
   %3, %4, %5 = test::mix.functional(%0.select(0, s1).permute([1, 0]), %1, %2.as_strided([2, 2], [4, 1], 1)) : f32[s0, 3, 2], f32[8], f32[2, 3]
   %6, %7 = test::mix.functional(%3.slice(2, 0, 1, 1), %1, %3.slice(2, 1, 2, 1)) : f32[s0, 3, 2], f32[s0, 3, 1]
@@ -202,12 +233,22 @@ TEST(RegisterOp, ATwinTakesViewsOfWhatIsWritten) {
     }
     return std::string("parses");
   };
-  EXPECT_NE(refused(", %1, %2.as", ", %1.slice(0, 0, 3, 1), %2.as").find("line 2, column 3: node 0 (test::mix.functional): argument 'y' is a view, and nothing that the functional twin"), std::string::npos);
-  EXPECT_NE(refused("select(0, s1)", "select(0, 4)").find("argument 'x': select refuses: index 4 is out of range"), std::string::npos);
+  EXPECT_NE(refused(", %1, %2.as", ", %1.slice(0, 0, 3, 1), %2.as")
+                .find("line 2, column 3: node 0 (test::mix.functional): argument 'y' is a view, and nothing that the "
+                      "functional twin"),
+            std::string::npos);
+  EXPECT_NE(refused("select(0, s1)", "select(0, 4)").find("argument 'x': select refuses: index 4 is out of range"),
+            std::string::npos);
   EXPECT_NE(refused("select(0, s1)", "relu()").find("'relu' is no view operator"), std::string::npos);
-  EXPECT_NE(refused("[4, 1], 1)", "[4, 1], 3)").find("argument 'z': as_strided refuses"), std::string::npos) << refused("[4, 1], 1)", "[4, 1], 3)");
-  EXPECT_NE(refused("f32[8], f32[2, 3]", "f32[8], f32[3, 2]").find("result 2 has sizes [3, 2], its shape rule gives [2, 3]"), std::string::npos);
-  EXPECT_NE(refused("%6, %7 = test::mix.functional(%3.slice(2, 0, 1, 1)", "%6, %7 = test::mix.functional(%0.slice(2, 0, 1, 1)").find("node 1 (test::mix.functional): has 2 results"), std::string::npos);
+  EXPECT_NE(refused("[4, 1], 1)", "[4, 1], 3)").find("argument 'z': as_strided refuses"), std::string::npos)
+      << refused("[4, 1], 1)", "[4, 1], 3)");
+  EXPECT_NE(
+      refused("f32[8], f32[2, 3]", "f32[8], f32[3, 2]").find("result 2 has sizes [3, 2], its shape rule gives [2, 3]"),
+      std::string::npos);
+  EXPECT_NE(refused("%6, %7 = test::mix.functional(%3.slice(2, 0, 1, 1)",
+                    "%6, %7 = test::mix.functional(%0.slice(2, 0, 1, 1)")
+                .find("node 1 (test::mix.functional): has 2 results"),
+            std::string::npos);
 }
 
 TEST(RegisterOp, ARuleThatGivesAnotherNumberOfResultsIsAnError) {
@@ -221,7 +262,8 @@ TEST(RegisterOp, ARuleThatGivesAnotherNumberOfResultsIsAnError) {
     ADD_FAILURE();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
-    EXPECT_NE(std::string(e.what()).find("its shape rule gives 1 results; its schema says 2"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("its shape rule gives 1 results; its schema says 2"), std::string::npos)
+        << e.what();
   }
   EXPECT_TRUE(g.nodes.empty());
 }
@@ -245,7 +287,8 @@ TEST(RegisterOp, ReadersTakeNoLock) {
   };
   auto write = [](int first) {
     for (int i = 0; i < kEach; ++i)
-      register_op(new_op("test::many_" + std::to_string(first + i) + "(Tensor self) -> Tensor"), {g_numbers.fact(first + i)});
+      register_op(new_op("test::many_" + std::to_string(first + i) + "(Tensor self) -> Tensor"),
+                  {g_numbers.fact(first + i)});
   };
   std::thread reader(read), one(write, 0), other(write, kEach);
   one.join(), other.join();

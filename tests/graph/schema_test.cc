@@ -70,7 +70,9 @@ TEST(Schema, ReadsTypesDefaultsAndAnnotations) {
 using Names = std::vector<std::string>;
 
 TEST(Schema, ReadsAliasSetsOfArgumentsAndResults) {
-  Schema s = parse_schema("aten::f.out(Tensor(a) x, Tensor(a!) y, Tensor(b -> *) z, Tensor(c|d)? u, Tensor(e! -> a|e)[] v, Tensor() w, Generator? g=None) -> (Tensor(a), Tensor(*) rest, Tensor)");
+  Schema s = parse_schema(
+      "aten::f.out(Tensor(a) x, Tensor(a!) y, Tensor(b -> *) z, Tensor(c|d)? u, Tensor(e! -> a|e)[] v, Tensor() w, "
+      "Generator? g=None) -> (Tensor(a), Tensor(*) rest, Tensor)");
   EXPECT_EQ(s.name, "aten::f");
   EXPECT_EQ(s.overload, "out");
   ASSERT_EQ(s.args.size(), 7u);
@@ -99,7 +101,9 @@ TEST(Schema, ReadsAliasSetsOfArgumentsAndResults) {
 }
 
 TEST(Schema, DefaultsAreValues) {
-  Schema s = parse_schema("f(Tensor x, int[2] stride=1, int[] dims=[0, -2], SymInt[] none=[], Scalar p=2, float q=-1.5, bool b=True, str m=\"a b\", int? n=None, int? k=-7) -> Tensor");
+  Schema s = parse_schema(
+      "f(Tensor x, int[2] stride=1, int[] dims=[0, -2], SymInt[] none=[], Scalar p=2, float q=-1.5, bool b=True, str "
+      "m=\"a b\", int? n=None, int? k=-7) -> Tensor");
   auto of = [&](const char* name) { return default_value(s.args[static_cast<std::size_t>(s.find(name))]); };
   EXPECT_EQ(std::get<IntArrayRef>(of("stride")).vec(), (Ints{1, 1}));
   EXPECT_EQ(std::get<IntArrayRef>(of("dims")).vec(), (Ints{0, -2}));
@@ -160,7 +164,8 @@ TEST(Schema, ErrorsNameTheColumn) {
 }
 
 TEST(Schema, AnyTextIsASchemaOrAnError) {
-  const std::string pieces[] = {"f", "(", ")", "Tensor", " ", "->", "*", ",", "[", "]", "?", "!", "a", "|", "=", "None", "'", "1", "-", ".", "::", "int", "(a!)", "[]"};
+  const std::string pieces[] = {"f", "(", ")", "Tensor", " ", "->", "*", ",", "[",  "]",   "?",    "!",
+                                "a", "|", "=", "None",   "'", "1",  "-", ".", "::", "int", "(a!)", "[]"};
   std::mt19937 rng(7);
   for (int n = 0; n < 20000; ++n) {
     std::string text = n % 2 ? "f(Tensor x" : "";
@@ -177,7 +182,9 @@ TEST(Schema, AnyTextIsASchemaOrAnError) {
 /// Every operator is reachable by users: by a function or method of its name, or by one this table names.
 TEST(Schema, EveryOperatorHasAPublicFunction) {
   std::stringstream text;
-  for (const char* file : {"/include/reprise/ops.h", "/include/reprise/elementwise_ops.inc", "/include/reprise/reduction_ops.inc", "/include/reprise/tensor_methods.inc", "/include/reprise/tensor.h"}) {
+  for (const char* file :
+       {"/include/reprise/ops.h", "/include/reprise/elementwise_ops.inc", "/include/reprise/reduction_ops.inc",
+        "/include/reprise/tensor_methods.inc", "/include/reprise/tensor.h"}) {
     std::ifstream in(std::string(REPRISE_SOURCE_DIR) + file);
     ASSERT_TRUE(in.good()) << file;
     text << in.rdbuf();
@@ -188,13 +195,16 @@ TEST(Schema, EveryOperatorHasAPublicFunction) {
     if (o.cls == OpClass::Control) continue;  // they take functions: templates of their own
     std::string name(o.name());
     if (o.cls == OpClass::Transfer) {
-      const std::string function = o.id == OpId::to_device ? "Tensor to(const Tensor& self, Device device" : o.id == OpId::copy_from ? "Tensor copy_(const Tensor& src, bool non_blocking" : " " + name + "(";
+      const std::string function = o.id == OpId::to_device   ? "Tensor to(const Tensor& self, Device device"
+                                   : o.id == OpId::copy_from ? "Tensor copy_(const Tensor& src, bool non_blocking"
+                                                             : " " + name + "(";
       EXPECT_NE(all.find(function), std::string::npos) << name;
       continue;
     }
     // A row of these declares all that there is of it.
     bool by_row = false;
-    for (const char* row : {"UNARY", "BINARY", "REDUCTION", "REDUCTION_AS"}) by_row = by_row || all.find(std::string("\nREPRISE_") + row + "(" + name + ",") != std::string::npos;
+    for (const char* row : {"UNARY", "BINARY", "REDUCTION", "REDUCTION_AS"})
+      by_row = by_row || all.find(std::string("\nREPRISE_") + row + "(" + name + ",") != std::string::npos;
     if (by_row) continue;
     bool has = all.find(" " + name + "(") != std::string::npos;
     if (o.has_inplace || name == "set")

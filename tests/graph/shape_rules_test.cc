@@ -39,7 +39,8 @@ TEST(ShapeRules, Pointwise) {
             "DTypeMismatch: for int64 operands 'alpha' must not be a float, got 0.5");
   EXPECT_EQ(infer(OpId::mul, {b, i}), "i64[2, 3]");
   EXPECT_EQ(infer(OpId::sub, {b, b, Scalar(1)}),
-            "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor, to invert a mask logical_not)");
+            "DTypeMismatch: not defined for bool (wanted integers or floats; for bools use logical_xor, to invert a "
+            "mask logical_not)");
   EXPECT_EQ(infer(OpId::add, {f, m({4}), Scalar(1)}),
             "ShapeMismatch: sizes [2, 3] and [4] do not broadcast: 3 and 4 at dimension 1 differ and neither is 1");
   EXPECT_EQ(infer(OpId::add, {m({2, 0}), m({1}), Scalar(1)}), "f32[2, 0]");
@@ -151,10 +152,12 @@ TEST(ShapeRules, MatrixProducts) {
 
 TEST(ShapeRules, ScaledProducts) {
   Metas m;
-  const TensorMeta *a = m({5, 300}, kInt8), *b = m({300, 130}, kInt8), *one = m({}), *f8 = m({300, 130}, kFloat8E4M3FN), *x = m({5, 300}, kBFloat16);
+  const TensorMeta *a = m({5, 300}, kInt8), *b = m({300, 130}, kInt8), *one = m({}), *f8 = m({300, 130}, kFloat8E4M3FN),
+                   *x = m({5, 300}, kBFloat16);
   EXPECT_EQ(infer(OpId::int_mm, {a, b}), "i32[5, 130]");
   EXPECT_EQ(infer(OpId::int_mm, {x, b}), "DTypeMismatch: 'self' is bfloat16 and 'mat2' is int8; wanted int8 x int8");
-  auto scaled = [&](const TensorMeta* self, const TensorMeta* mat2, const TensorMeta* sa, const TensorMeta* sb, RuleArg bias = kNo, RuleArg out = kNo, RuleArg block = kNo) {
+  auto scaled = [&](const TensorMeta* self, const TensorMeta* mat2, const TensorMeta* sa, const TensorMeta* sb,
+                    RuleArg bias = kNo, RuleArg out = kNo, RuleArg block = kNo) {
     return infer(OpId::scaled_mm, {self, mat2, sa, sb, bias, out, block});
   };
   EXPECT_EQ(scaled(a, b, one, one), "bf16[5, 130]");
@@ -166,19 +169,34 @@ TEST(ShapeRules, ScaledProducts) {
   EXPECT_EQ(scaled(x, b, one, one), "bf16[5, 130]");
   EXPECT_EQ(scaled(m({5, 300}), f8, one, one), "f32[5, 130]");
   EXPECT_EQ(scaled(m({5, 300}, kFloat8E5M2), f8, one, one), "bf16[5, 130]");
-  EXPECT_TRUE(scaled(a, f8, one, one).starts_with("DTypeMismatch: 'self' is int8 and 'mat2' is float8_e4m3fn; wanted int8 x int8, float8 x float8, or"));
-  EXPECT_TRUE(scaled(m({5, 300}, kFloat64), b, one, one).starts_with("DTypeMismatch: 'self' is float64 and 'mat2' is int8"));
+  EXPECT_TRUE(
+      scaled(a, f8, one, one)
+          .starts_with(
+              "DTypeMismatch: 'self' is int8 and 'mat2' is float8_e4m3fn; wanted int8 x int8, float8 x float8, or"));
+  EXPECT_TRUE(
+      scaled(m({5, 300}, kFloat64), b, one, one).starts_with("DTypeMismatch: 'self' is float64 and 'mat2' is int8"));
   EXPECT_TRUE(scaled(x, m({300, 130}, kBFloat16), one, one).starts_with("DTypeMismatch"));
-  EXPECT_EQ(scaled(a, m({299, 130}, kInt8), one, one), "ShapeMismatch: sizes [5, 300] and [299, 130]: the inner sizes differ");
+  EXPECT_EQ(scaled(a, m({299, 130}, kInt8), one, one),
+            "ShapeMismatch: sizes [5, 300] and [299, 130]: the inner sizes differ");
   EXPECT_EQ(scaled(a, b, m({}, kBFloat16), one), "DTypeMismatch: 'scale_a' is bfloat16, wanted float32");
-  EXPECT_EQ(scaled(a, b, m({4, 1}), one), "ShapeMismatch: 'scale_a' has sizes [4, 1] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or ceil(k / 128)]");
-  EXPECT_EQ(scaled(a, b, m({5, 2}), one), "ShapeMismatch: 'scale_a' has sizes [5, 2] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or ceil(k / 128)]");
-  EXPECT_EQ(scaled(a, b, one, m({130})), "ShapeMismatch: 'scale_b' has sizes [130] and 'mat2' [300, 130]: wanted one element, or [1 or ceil(k / 128), n or 1 or ceil(n / 128)]");
+  EXPECT_EQ(scaled(a, b, m({4, 1}), one),
+            "ShapeMismatch: 'scale_a' has sizes [4, 1] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or "
+            "ceil(k / 128)]");
+  EXPECT_EQ(scaled(a, b, m({5, 2}), one),
+            "ShapeMismatch: 'scale_a' has sizes [5, 2] and 'self' [5, 300]: wanted one element, or [m or 1, 1 or "
+            "ceil(k / 128)]");
+  EXPECT_EQ(scaled(a, b, one, m({130})),
+            "ShapeMismatch: 'scale_b' has sizes [130] and 'mat2' [300, 130]: wanted one element, or [1 or ceil(k / "
+            "128), n or 1 or ceil(n / 128)]");
   EXPECT_TRUE(scaled(a, b, one, m({3, 33})).starts_with("ShapeMismatch: 'scale_b' has sizes [3, 33]"));
-  EXPECT_EQ(scaled(a, b, one, one, m({129})), "ShapeMismatch: 'bias' has sizes [129] and 'mat2' [300, 130]: wanted [n]");
-  EXPECT_EQ(scaled(a, b, one, one, m({130}, kInt8)), "DTypeMismatch: 'bias' is int8, wanted float32, bfloat16 or float16");
-  EXPECT_EQ(scaled(a, b, one, one, kNo, kFloat8E4M3FN), "DTypeMismatch: out_dtype must be float32, bfloat16 or float16, got float8_e4m3fn");
-  EXPECT_EQ(scaled(a, b, one, one, kNo, kNo, Ints{0, 4}), "InvalidArgument: block must be two sizes above 0, along k and along n, got [0, 4]");
+  EXPECT_EQ(scaled(a, b, one, one, m({129})),
+            "ShapeMismatch: 'bias' has sizes [129] and 'mat2' [300, 130]: wanted [n]");
+  EXPECT_EQ(scaled(a, b, one, one, m({130}, kInt8)),
+            "DTypeMismatch: 'bias' is int8, wanted float32, bfloat16 or float16");
+  EXPECT_EQ(scaled(a, b, one, one, kNo, kFloat8E4M3FN),
+            "DTypeMismatch: out_dtype must be float32, bfloat16 or float16, got float8_e4m3fn");
+  EXPECT_EQ(scaled(a, b, one, one, kNo, kNo, Ints{0, 4}),
+            "InvalidArgument: block must be two sizes above 0, along k and along n, got [0, 4]");
 }
 
 TEST(ShapeRules, IndexingAndJoining) {

@@ -35,7 +35,8 @@ TEST(GraphText, ParseOfPrintPrintsTheSame) {
   Graph g = parse(kStep);
   EXPECT_EQ(print(g), kStep);
   EXPECT_EQ(print(parse(print(g))), print(g));
-  EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));  // (without hints [s0, 8] does not fit [4, 8])
+  // (without hints [s0, 8] does not fit [4, 8])
+  EXPECT_EQ(print(parse_unverified(print(g, false)), false), print(g, false));
   EXPECT_EQ(print(g, false).find("loop.cpp"), std::string::npos);
   EXPECT_EQ(g.nodes[0].info.loc.line, 41u);
   EXPECT_EQ(g.nodes[0].info.sequence, 0);
@@ -72,7 +73,9 @@ TEST(GraphText, RecipesOfAliases) {
     return std::string("parses");
   };
   EXPECT_NE(with("select(0, s1)", "relu()").find("'relu' is no view operator"), std::string::npos);
-  EXPECT_NE(with("select(0, s1)", "slice(0, 0, 2, 1)").find("its recipe gives sizes [2, s0], not [s0]"), std::string::npos) << with("select(0, s1)", "slice(0, 0, 2, 1)");
+  EXPECT_NE(with("select(0, s1)", "slice(0, 0, 2, 1)").find("its recipe gives sizes [2, s0], not [s0]"),
+            std::string::npos)
+      << with("select(0, s1)", "slice(0, 0, 2, 1)");
   EXPECT_NE(with("permute([1, 0])", "permute([0, 0])").find("its recipe's permute refuses"), std::string::npos);
 }
 
@@ -175,11 +178,14 @@ TEST(GraphText, Regions) {
     const std::string said = with(was, is);
     EXPECT_NE(said.find(what), std::string::npos) << said;
   };
-  says("%3 = sum(%2, [0], false, None)", "%3 = sum(%2, [1], false, None)", "node 1 (cond), region then, node 1 (sum): result 0 has sizes [8], its shape rule gives [s0]");
+  says("%3 = sum(%2, [0], false, None)", "%3 = sum(%2, [1], false, None)",
+       "node 1 (cond), region then, node 1 (sum): result 0 has sizes [8], its shape rule gives [s0]");
   says("return user %1, user %2", "return user %1", "one branch gives 2 tensors, the other one 1");
-  says("return user %1, user %2", "return user %2, user %1", "tensor 0 is float32 [s0, 8] of the one branch and float32 [8] of the other");
+  says("return user %1, user %2", "return user %2, user %1",
+       "tensor 0 is float32 [s0, 8] of the one branch and float32 [8] of the other");
   says("add(%0, %1, s1)", "add(%0, %4, s1)", "%4 is used before it is defined");
-  says("region(%0 \"\": f32[s0, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full", "region(%0 \"\": f32[8, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full",
+  says("region(%0 \"\": f32[s0, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full",
+       "region(%0 \"\": f32[8, 8], %1 \"\": f32[s0, 8]) {\n    %2 = full",
        "input 0 of region otherwise is float32 [8, 8], the operand is float32 [s0, 8]");
   says("[%0, %2])", "[%0])", "region then has 2 inputs, and there are 1 operands");
   says("\"p\": bool[]", "\"p\": f32[]", "what decides must be a bool, not float32");
@@ -253,7 +259,8 @@ TEST(GraphText, ErrorsNameLineAndColumn) {
             "line 2, column 12: unknown operator 'nope'");
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %1 = exp(%3) : f32[2]\n  return user %1\n}"),
             "line 2, column 14: %3 is used before it is defined");
-  EXPECT_NE(error("graph f(%0 \"x\": f32[1]) {\n  %1 = item(%0) : f32[]\n  return user %1\n}").find("is in no graph"), std::string::npos);
+  EXPECT_NE(error("graph f(%0 \"x\": f32[1]) {\n  %1 = item(%0) : f32[]\n  return user %1\n}").find("is in no graph"),
+            std::string::npos);
   EXPECT_EQ(error("graph f(%0 \"x\": q32[2]) {\n  return user %0\n}"), "line 1, column 20: unknown dtype 'q32'");
   EXPECT_EQ(error("graph f(%0 \"x\": f32[2]) {\n  %2 = exp(%0) : f32[2]\n  return user %2\n}"),
             "line 2, column 5: values are numbered in order: wanted %1");
@@ -270,13 +277,22 @@ TEST(GraphText, WhatIsReadVerifies) {
   const std::string begin = "graph f(%0 \"x\": f32[2, s0]) where s0 = 5 {\n  %1 = exp(%0) : f32[2, s0]\n  ";
   auto with = [&](const std::string& rest) { return error(begin + rest + "\n}\n"); };
   EXPECT_EQ(with("return user %1"), "accepted");
-  EXPECT_EQ(with("%2 = exp(%1) : f32[3, s0]\n  return user %1").rfind("line 3, column 3: node 1 (exp): result 0 has sizes", 0), 0u) << with("%2 = exp(%1) : f32[3, s0]\n  return user %1");
-  EXPECT_EQ(with("%2, %3 = exp(%1) : f32[2, s0], f32[2, s0]\n  return user %1"), "line 3, column 3: node 1 (exp): has 2 results");
-  EXPECT_EQ(with("%2 = mm(%1, %1) : f32[2, s0]\n  return user %1").rfind("line 3, column 3: node 1 (mm): its shape rule refuses: ", 0), 0u);
-  EXPECT_EQ(with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1").rfind("line 3, column 3: node 1 (exp): ", 0), 0u) << with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1");
+  EXPECT_EQ(with("%2 = exp(%1) : f32[3, s0]\n  return user %1")
+                .rfind("line 3, column 3: node 1 (exp): result 0 has sizes", 0),
+            0u)
+      << with("%2 = exp(%1) : f32[3, s0]\n  return user %1");
+  EXPECT_EQ(with("%2, %3 = exp(%1) : f32[2, s0], f32[2, s0]\n  return user %1"),
+            "line 3, column 3: node 1 (exp): has 2 results");
+  EXPECT_EQ(with("%2 = mm(%1, %1) : f32[2, s0]\n  return user %1")
+                .rfind("line 3, column 3: node 1 (mm): its shape rule refuses: ", 0),
+            0u);
+  EXPECT_EQ(with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1").rfind("line 3, column 3: node 1 (exp): ", 0), 0u)
+      << with("%2 = exp(%1) : f32[2, s0%0]\n  return user %1");
   EXPECT_NE(with("return new_value_of 7 %1").find("line 3, column"), std::string::npos);
   EXPECT_NE(with("return new_value_of 7 %1").find("names input 7 of 1"), std::string::npos);
-  EXPECT_NE(with("return user %1\n  metadata_of 3 [2] [1] 0").find("line 4, column 14: metadata mutation 0: names input 3 of 1"), std::string::npos)
+  EXPECT_NE(with("return user %1\n  metadata_of 3 [2] [1] 0")
+                .find("line 4, column 14: metadata mutation 0: names input 3 of 1"),
+            std::string::npos)
       << with("return user %1\n  metadata_of 3 [2] [1] 0");
   EXPECT_NE(with("return user %1, alias_of_output 1 [2] [1] 0").find("names output 1 of 2"), std::string::npos);
   // The grammar alone lets it through.
@@ -314,56 +330,107 @@ TEST(GraphText, TracedForm) {
 
 /// What inputs say of themselves, and outputs of them, is one account.
 TEST(GraphText, ASignatureThatDoesNotFitItsGraph) {
-  const auto of = [](const std::string& inputs, const std::string& rest) { return error("graph f(" + inputs + ") where s0 = 2, s1 = 3 {\n  %1 = neg(%0) : f32[2]\n  " + rest + "\n}\n"); };
+  const auto of = [](const std::string& inputs, const std::string& rest) {
+    return error("graph f(" + inputs + ") where s0 = 2, s1 = 3 {\n  %1 = neg(%0) : f32[2]\n  " + rest + "\n}\n");
+  };
   const std::string x = "%0 \"x\": f32[2]";
   EXPECT_EQ(of(x + " mutates_data, s0 \"n\": size", "return new_value_of 0 %1"), "accepted");
-  EXPECT_NE(of(x, "return new_value_of 0 %1").find("line 3, column 22: output 0: is the new value of input 0, which does not say that it is written"), std::string::npos) << of(x, "return new_value_of 0 %1");
-  EXPECT_NE(of(x + " mutates_data", "return user %1").find("line 1, column 11: input 0: says that it is written, and no output is its new value"), std::string::npos) << of(x + " mutates_data", "return user %1");
-  EXPECT_NE(of(x + " mutates_data", "return new_value_of 0 %1, new_value_of 0 %1").find("output 1: says again what input 0 holds after the call"), std::string::npos);
-  EXPECT_NE(of(x + " mutates_metadata", "return user %1").find("input 0: says that its metadata change, and nothing says to what"), std::string::npos);
-  EXPECT_NE(of(x, "return user %1\n  metadata_of 0 [2] [1] 0").find("line 4, column 14: metadata mutation 0: changes input 0, which does not say"), std::string::npos);
-  EXPECT_NE(of(x + " mutates_metadata", "return user %1\n  metadata_of 0 [2] [1] 0\n  metadata_of 0 [2] [1] 0").find("metadata mutation 1: says again"), std::string::npos);
-  EXPECT_NE(of(x + ", s0 \"n\": size, s0 \"m\": size", "return user %1").find("number 1 (\"m\"): says again what s0 is"), std::string::npos);
-  EXPECT_NE(of(x + ", s0 \"seed\": seed", "return user %1").find("is the seed, and there is no offset"), std::string::npos);
-  EXPECT_NE(of(x + ", s0 \"offset\": offset", "return user %1").find("is the offset: seed and offset come last, one of each"), std::string::npos);
-  EXPECT_NE(of(x + ", s0 \"n\": shape", "return user %1").find("a number is a size, an integer, a float, a seed or an offset, no 'shape'"), std::string::npos);
-  EXPECT_NE(error("graph f(s0 \"n\": size, %0 \"x\": f32[s0]) {\n  return user %0\n}").find("tensors stand before numbers"), std::string::npos);
+  EXPECT_NE(
+      of(x, "return new_value_of 0 %1")
+          .find("line 3, column 22: output 0: is the new value of input 0, which does not say that it is written"),
+      std::string::npos)
+      << of(x, "return new_value_of 0 %1");
+  EXPECT_NE(of(x + " mutates_data", "return user %1")
+                .find("line 1, column 11: input 0: says that it is written, and no output is its new value"),
+            std::string::npos)
+      << of(x + " mutates_data", "return user %1");
+  EXPECT_NE(of(x + " mutates_data", "return new_value_of 0 %1, new_value_of 0 %1")
+                .find("output 1: says again what input 0 holds after the call"),
+            std::string::npos);
+  EXPECT_NE(of(x + " mutates_metadata", "return user %1")
+                .find("input 0: says that its metadata change, and nothing says to what"),
+            std::string::npos);
+  EXPECT_NE(of(x, "return user %1\n  metadata_of 0 [2] [1] 0")
+                .find("line 4, column 14: metadata mutation 0: changes input 0, which does not say"),
+            std::string::npos);
+  EXPECT_NE(of(x + " mutates_metadata", "return user %1\n  metadata_of 0 [2] [1] 0\n  metadata_of 0 [2] [1] 0")
+                .find("metadata mutation 1: says again"),
+            std::string::npos);
+  EXPECT_NE(
+      of(x + ", s0 \"n\": size, s0 \"m\": size", "return user %1").find("number 1 (\"m\"): says again what s0 is"),
+      std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"seed\": seed", "return user %1").find("is the seed, and there is no offset"),
+            std::string::npos);
+  EXPECT_NE(
+      of(x + ", s0 \"offset\": offset", "return user %1").find("is the offset: seed and offset come last, one of each"),
+      std::string::npos);
+  EXPECT_NE(of(x + ", s0 \"n\": shape", "return user %1")
+                .find("a number is a size, an integer, a float, a seed or an offset, no 'shape'"),
+            std::string::npos);
+  EXPECT_NE(
+      error("graph f(s0 \"n\": size, %0 \"x\": f32[s0]) {\n  return user %0\n}").find("tensors stand before numbers"),
+      std::string::npos);
 }
 
 /// Each form refuses what only the other may say, at its place.
 TEST(GraphText, FormsDoNotMix) {
   const std::string begin = "graph f(%0 \"x\": f32[2]) {\n  ", of_traced = "graph f(%0 \"x\": f32[2]) traced {\n  ";
-  EXPECT_EQ(error(begin + "neg_(%0)\n  return\n}"), "line 2, column 3: 'neg_' writes in place, and only a traced graph may ('traced' stands behind the inputs)");
-  EXPECT_EQ(error(begin + "return handle_of 0 %0\n}"), "line 2, column 19: only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
-  EXPECT_EQ(error(of_traced + "%1 = neg_(%0) : f32[2]\n  return\n}"), "line 2, column 12: 'neg_' writes in place and has no result");
+  EXPECT_EQ(
+      error(begin + "neg_(%0)\n  return\n}"),
+      "line 2, column 3: 'neg_' writes in place, and only a traced graph may ('traced' stands behind the inputs)");
+  EXPECT_EQ(error(begin + "return handle_of 0 %0\n}"),
+            "line 2, column 19: only a traced graph has 'handle_of' outputs ('traced' stands behind the inputs)");
+  EXPECT_EQ(error(of_traced + "%1 = neg_(%0) : f32[2]\n  return\n}"),
+            "line 2, column 12: 'neg_' writes in place and has no result");
   EXPECT_EQ(error(of_traced + "neg(%0)\n  return\n}"), "line 2, column 3: 'neg' has results: wanted '%'");
-  EXPECT_EQ(error(of_traced + "cat_([%0], 0)\n  return\n}"), "line 2, column 7: 'cat_': the operator has no in-place form");
+  EXPECT_EQ(error(of_traced + "cat_([%0], 0)\n  return\n}"),
+            "line 2, column 7: 'cat_': the operator has no in-place form");
   EXPECT_EQ(error(of_traced + "nope_(%0)\n  return\n}"), "line 2, column 8: unknown operator 'nope_'");
   for (const char* output : {"new_value_of 0 %0", "alias_of_input 0 [2] [1] 0", "intermediate %0"})
     EXPECT_EQ(error(of_traced + "return " + output + "\n}").rfind("line 2, column ", 0), 0u) << output;
-  EXPECT_NE(error(of_traced + "return intermediate %0\n}").find("has 'user' and 'handle_of' outputs, no 'intermediate'"), std::string::npos);
-  EXPECT_EQ(error(of_traced + "return\n  metadata_of 0 [2] [1] 0\n}"), "line 3, column 14: a traced graph says 'handle_of', not 'metadata_of'");
-  EXPECT_EQ(error("graph f(%0 \"x\": f32[2] mutates_data) traced {\n  return\n}"), "line 1, column 24: a traced graph says what it writes by its nodes, not of its inputs");
+  EXPECT_NE(
+      error(of_traced + "return intermediate %0\n}").find("has 'user' and 'handle_of' outputs, no 'intermediate'"),
+      std::string::npos);
+  EXPECT_EQ(error(of_traced + "return\n  metadata_of 0 [2] [1] 0\n}"),
+            "line 3, column 14: a traced graph says 'handle_of', not 'metadata_of'");
+  EXPECT_EQ(error("graph f(%0 \"x\": f32[2] mutates_data) traced {\n  return\n}"),
+            "line 1, column 24: a traced graph says what it writes by its nodes, not of its inputs");
 }
 
 /// Verification knows a traced graph's rules.
 TEST(GraphText, TracedGraphsVerify) {
   auto of = [&](std::string_view from, std::string_view to) { return error(traced(from, to)); };
-  EXPECT_EQ(of("f32[8, s0]{1, 8}", "f32[8, s0]").rfind("line 6, column 3: node 4 (permute): result 0 has strides [s0, 1]", 0), 0u) << of("f32[8, s0]{1, 8}", "f32[8, s0]");
-  EXPECT_EQ(of("f32[8]+8", "f32[8]").rfind("line 2, column 3: node 0 (select): result 0 has strides [1] and offset 0, its rule gives [1] and 8", 0), 0u);
-  EXPECT_EQ(of("[3], [9], 2) : f32[3]{9}+2", "[3], [900], 2) : f32[3]{900}+2"), "accepted") << "any place of the storage";
-  EXPECT_EQ(of("add_(%2, %1, 1)", "add_(%1, %0, 1)").rfind("line 3, column 3: node 1 (add): its shape rule refuses: ", 0), 0u);
+  EXPECT_EQ(
+      of("f32[8, s0]{1, 8}", "f32[8, s0]").rfind("line 6, column 3: node 4 (permute): result 0 has strides [s0, 1]", 0),
+      0u)
+      << of("f32[8, s0]{1, 8}", "f32[8, s0]");
+  EXPECT_EQ(
+      of("f32[8]+8", "f32[8]")
+          .rfind("line 2, column 3: node 0 (select): result 0 has strides [1] and offset 0, its rule gives [1] and 8",
+                 0),
+      0u);
+  EXPECT_EQ(of("[3], [9], 2) : f32[3]{9}+2", "[3], [900], 2) : f32[3]{900}+2"), "accepted")
+      << "any place of the storage";
+  EXPECT_EQ(
+      of("add_(%2, %1, 1)", "add_(%1, %0, 1)").rfind("line 3, column 3: node 1 (add): its shape rule refuses: ", 0),
+      0u);
   EXPECT_EQ(of("handle_of 0 %4", "handle_of 0 %4, handle_of 0 %4").rfind("line 7, column", 0), 0u);
   EXPECT_NE(of("handle_of 0 %4", "handle_of 2 %4").find("names input 2 of 2"), std::string::npos);
   // A functional graph's as_strided counts from the first element of its operand.
-  EXPECT_NE(error("graph f(%0 \"x\": f32[4]+2) {\n  %1 = as_strided(%0, [2], [1], 0) : f32[2]\n  return user %1\n}").find("is not known to be row-major"), std::string::npos);
+  EXPECT_NE(error("graph f(%0 \"x\": f32[4]+2) {\n  %1 = as_strided(%0, [2], [1], 0) : f32[2]\n  return user %1\n}")
+                .find("is not known to be row-major"),
+            std::string::npos);
 }
 
 TEST(GraphText, NamesAndNumbersThatAreNone) {
-  for (const char* s : {"graph f(%0 \"x\": f32[]) where {\n  return user %0\n}", "graph f(%0 \"x\": f32[]) where = 3 {\n  return user %0\n}",
-                        "graph f(%0 \"x\": f32[]) where s = 3 {\n  return user %0\n}", "graph f(%0 \"x\": f32[]@gpu) {\n  return user %0\n}",
-                        "graph f(%0 \"x\": f32[]@cuda:999999) {\n  return user %0\n}", "graph f(%0 \"x\": f32[s99999]) {\n  return user %0\n}",
-                        "graph f(%0 \"x\": f32[-]) {\n  return user %0\n}", "graph f(%0 \"x\": f32[9223372036854775808]) {\n  return user %0\n}"}) {
+  for (const char* s :
+       {"graph f(%0 \"x\": f32[]) where {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[]) where = 3 {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[]) where s = 3 {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[]@gpu) {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[]@cuda:999999) {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[s99999]) {\n  return user %0\n}", "graph f(%0 \"x\": f32[-]) {\n  return user %0\n}",
+        "graph f(%0 \"x\": f32[9223372036854775808]) {\n  return user %0\n}"}) {
     try {
       parse(s);
       ADD_FAILURE() << "accepted:\n" << s;
@@ -374,7 +441,8 @@ TEST(GraphText, NamesAndNumbersThatAreNone) {
   }
   // A float argument is one however its number is written.
   for (const char* one : {"1", "1.0", "(1)", "2 - 1"}) {
-    const std::string text = std::string("graph f(%0 \"x\": f32[2]) {\n  %1 = layer_norm(%0, [2], None, None, ") + one + ") : f32[2]\n  return user %1\n}\n";
+    const std::string text = std::string("graph f(%0 \"x\": f32[2]) {\n  %1 = layer_norm(%0, [2], None, None, ") + one +
+                             ") : f32[2]\n  return user %1\n}\n";
     EXPECT_NE(print(parse(text)).find("None, 1.0)"), std::string::npos) << print(parse(text));
   }
 }

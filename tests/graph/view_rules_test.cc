@@ -138,10 +138,8 @@ TEST(ViewRules, SelectPermuteUnsqueezeExpandDiagonal) {
     ASSERT_EQ(text(narrow), text(in));
     Ints target = in.sizes;
     for (Int& t : target)
-      if (t.value() == 1)
-        t = r(0, 3);
-      else if (r(0, 1))
-        t = -1;
+      if (t.value() == 1) t = r(0, 3);
+      else if (r(0, 1)) t = -1;
     target.insert(target.begin(), Int(2));
     expect_maps(
         in, apply(OpId::expand, {target}, in),
@@ -230,7 +228,8 @@ TEST(ViewRules, ViewSucceedsExactlyWhenStridesExist) {
   EXPECT_GT(no, 500);
 }
 
-// Numbers are answered apart, because eager views are made of nothing else: what a trace asks and finds must be the same.
+// Numbers are answered apart, because eager views are made of nothing else: what a trace asks and finds must be the
+// same.
 TEST(ViewRules, NumbersGiveTheStridesThatSymbolsGive) {
   Random r;
   int yes = 0, no = 0;
@@ -252,13 +251,16 @@ TEST(ViewRules, NumbersGiveTheStridesThatSymbolsGive) {
       symbols.strides[d] = size_symbol(env, "t" + std::to_string(d), in.strides[d].value());
     }
     const Ints asked = infer_size(in.sizes, sizes, {}), traced = infer_size(symbols.sizes, sizes, {});
-    for (std::size_t d = 0; d < asked.size(); ++d) ASSERT_EQ(asked[d].value(), traced[d].hint()) << text(in) << " as " << graph::text(sizes);
-    const std::optional<Ints> numbers = view_strides(in, asked, {}, Strides::All), found = view_strides(symbols, traced, {}, Strides::All);
+    for (std::size_t d = 0; d < asked.size(); ++d)
+      ASSERT_EQ(asked[d].value(), traced[d].hint()) << text(in) << " as " << graph::text(sizes);
+    const std::optional<Ints> numbers = view_strides(in, asked, {}, Strides::All),
+                              found = view_strides(symbols, traced, {}, Strides::All);
     ASSERT_EQ(numbers.has_value(), found.has_value()) << text(in) << " as " << graph::text(sizes);
     (numbers ? yes : no)++;
     if (!numbers) continue;
     for (std::size_t d = 0; d < asked.size(); ++d)
-      ASSERT_EQ((*numbers)[d].value(), (*found)[d].hint()) << text(in) << " as " << graph::text(sizes) << ": " << graph::text(*numbers);
+      ASSERT_EQ((*numbers)[d].value(), (*found)[d].hint())
+          << text(in) << " as " << graph::text(sizes) << ": " << graph::text(*numbers);
   }
   EXPECT_GT(yes, 500);
   EXPECT_GT(no, 500);

@@ -20,23 +20,57 @@ std::string canonical(std::string_view text) {
 
 TEST(Canonical, OneFormForEqualExpressions) {
   const std::pair<const char*, const char*> same[] = {
-      {"s0 + s1", "s1 + s0"}, {"s0 + s0", "2*s0"}, {"(s0 + s1)*s2", "s0*s2 + s1*s2"}, {"s0 - s0 + 3", "3"},
-      {"s0*s1 / s1", "s0"}, {"(4*s0 + 4*s1) / 4", "s0 + s1"}, {"s0*s1 % s1", "0"}, {"6*s0 % 3", "0"}, {"s0 % 1", "0"},
-      {"s0 / 1", "s0"}, {"s0 / 2 / 3", "s0 / 6"}, {"min(s0, s0)", "s0"}, {"max(s0, s0 + 1)", "s0 + 1"}, {"-7 / 2", "-3"}, {"-7 % 2", "-1"},
-      {"2*s0 == 2*s1", "s0 == s1"}, {"s1 - s0 == 0", "s0 == s1"}, {"2*s0 == 5", "0"}, {"3*s0 < 7", "s0 <= 2"}, {"s0 >= 2", "2 <= s0"},
-      {"!(s0 < s1)", "s1 <= s0"}, {"!(s0 == 1)", "s0 != 1"}, {"s0 + 1 <= s1", "s0 < s1"}, {"(4*s0 + 3) / 4", "s0"}, {"s0 < 9223372036854775807", "s0 <= 9223372036854775806"},
-      {"min(s0, 9223372036854775807)", "s0"}, {"s0 <= 9223372036854775807", "1"}, {"min(s2, min(s0, s1))", "min(min(s0, s1), s2)"},
-      {"min(s0, min(s0 + 1, s1))", "min(s0, s1)"}, {"s0 < s1 && s1 <= s0", "0"}, {"s0 == 1 || s0 != 1", "1"},
-      {"(s0 == 1 && s1 == 1) && s2 == 1", "s2 == 1 && (s1 == 1 && s0 == 1)"}, {"!(s0 == 1 && s1 < 2)", "s0 != 1 || 2 <= s1"}, {"0*s0", "0"}, {"(s0 + s1) - s0", "s1"}};
+      {"s0 + s1", "s1 + s0"},
+      {"s0 + s0", "2*s0"},
+      {"(s0 + s1)*s2", "s0*s2 + s1*s2"},
+      {"s0 - s0 + 3", "3"},
+      {"s0*s1 / s1", "s0"},
+      {"(4*s0 + 4*s1) / 4", "s0 + s1"},
+      {"s0*s1 % s1", "0"},
+      {"6*s0 % 3", "0"},
+      {"s0 % 1", "0"},
+      {"s0 / 1", "s0"},
+      {"s0 / 2 / 3", "s0 / 6"},
+      {"min(s0, s0)", "s0"},
+      {"max(s0, s0 + 1)", "s0 + 1"},
+      {"-7 / 2", "-3"},
+      {"-7 % 2", "-1"},
+      {"2*s0 == 2*s1", "s0 == s1"},
+      {"s1 - s0 == 0", "s0 == s1"},
+      {"2*s0 == 5", "0"},
+      {"3*s0 < 7", "s0 <= 2"},
+      {"s0 >= 2", "2 <= s0"},
+      {"!(s0 < s1)", "s1 <= s0"},
+      {"!(s0 == 1)", "s0 != 1"},
+      {"s0 + 1 <= s1", "s0 < s1"},
+      {"(4*s0 + 3) / 4", "s0"},
+      {"s0 < 9223372036854775807", "s0 <= 9223372036854775806"},
+      {"min(s0, 9223372036854775807)", "s0"},
+      {"s0 <= 9223372036854775807", "1"},
+      {"min(s2, min(s0, s1))", "min(min(s0, s1), s2)"},
+      {"min(s0, min(s0 + 1, s1))", "min(s0, s1)"},
+      {"s0 < s1 && s1 <= s0", "0"},
+      {"s0 == 1 || s0 != 1", "1"},
+      {"(s0 == 1 && s1 == 1) && s2 == 1", "s2 == 1 && (s1 == 1 && s0 == 1)"},
+      {"!(s0 == 1 && s1 < 2)", "s0 != 1 || 2 <= s1"},
+      {"0*s0", "0"},
+      {"(s0 + s1) - s0", "s1"}};
   ShapeEnv env;
-  for (auto [a, b] : same) EXPECT_EQ(env.parse(a), env.parse(b)) << a << " is " << to_string(env.parse(a)) << ", " << b << " is " << to_string(env.parse(b));
-  for (auto [a, b] : {std::pair("s1 + 2*s0", "2*s0 + s1"), {"s1*s0 - 3 + s0", "s0*s1 + s0 - 3"}, {"3*s0 < 7", "s0 <= 2"}, {"!(s0 == 1)", "s0 != 1"}})
+  for (auto [a, b] : same)
+    EXPECT_EQ(env.parse(a), env.parse(b))
+        << a << " is " << to_string(env.parse(a)) << ", " << b << " is " << to_string(env.parse(b));
+  for (auto [a, b] : {std::pair("s1 + 2*s0", "2*s0 + s1"),
+                      {"s1*s0 - 3 + s0", "s0*s1 + s0 - 3"},
+                      {"3*s0 < 7", "s0 <= 2"},
+                      {"!(s0 == 1)", "s0 != 1"}})
     EXPECT_EQ(canonical(a), b);
 }
 
 TEST(Canonical, TextReadsBack) {
-  for (const char* t : {"s0 + 2*s1", "s0*s1 - 3", "(s0 + 1) / s1", "s0 % (s1 + 2)", "min(s0, s1 / 3)", "s0 < s1", "s0 != 4", "s0 < 3 || s1 == 2", "-s0 + s1",
-                        "fdiv(1.0, fsqrt(real(s0 + 1)))", "flt(-0.5, fmul(s1, real(s0)))", "!(fle(s1, inf))", "fmax(fpow(s0, 1e-300), s1)", "feq(s0, fadd(s1, 2.5)) && s0 != 3"}) {
+  for (const char* t :
+       {"s0 + 2*s1", "s0*s1 - 3", "(s0 + 1) / s1", "s0 % (s1 + 2)", "min(s0, s1 / 3)", "s0 < s1", "s0 != 4",
+        "s0 < 3 || s1 == 2", "-s0 + s1", "fdiv(1.0, fsqrt(real(s0 + 1)))", "flt(-0.5, fmul(s1, real(s0)))",
+        "!(fle(s1, inf))", "fmax(fpow(s0, 1e-300), s1)", "feq(s0, fadd(s1, 2.5)) && s0 != 3"}) {
     ShapeEnv env;
     const Expr* e = env.parse(t);
     EXPECT_EQ(env.parse(to_string(e)), e) << t << " became " << to_string(e);
@@ -94,7 +128,8 @@ Naive random_int(ShapeEnv& env, std::mt19937& rng, int depth) {
     return {[s](const std::int64_t* v) { return v[s]; }, env.symbols()[static_cast<std::size_t>(s)].expr};
   }
   Naive a = random_int(env, rng, depth - 1), b = random_int(env, rng, depth - 1);
-  static constexpr ExprKind kinds[] = {ExprKind::Add, ExprKind::Mul, ExprKind::Min, ExprKind::Max, ExprKind::Div, ExprKind::Mod};
+  static constexpr ExprKind kinds[] = {ExprKind::Add, ExprKind::Mul, ExprKind::Min,
+                                       ExprKind::Max, ExprKind::Div, ExprKind::Mod};
   ExprKind k = kinds[pick(6)];
   if (k == ExprKind::Div || k == ExprKind::Mod) {
     std::int64_t c = pick(4) + 1;
@@ -212,7 +247,9 @@ TEST(Sets, BlocksOfWordsAskWhatTheChecksAsk) {
     const std::uint32_t from = rng() % 4, kinds = rng() % 3;
     for (std::uint32_t i = from; i < kWords; ++i) {
       if (rng() % 8 == 0) continue;
-      if (kinds != 1 && i >= from + period) static_cast<void>(static_cast<bool>(symbols[i] == symbols[rng() % 2 ? i - period : from + (i - from) % period]));
+      if (kinds != 1 && i >= from + period)
+        static_cast<void>(
+            static_cast<bool>(symbols[i] == symbols[rng() % 2 ? i - period : from + (i - from) % period]));
       if (kinds != 0 && rng() % 3) static_cast<void>(symbols[i].value());
       if (rng() % 16 == 0) static_cast<void>(static_cast<bool>(symbols[i] > 3));
       if (rng() % 16 == 0) static_cast<void>(static_cast<bool>(symbols[i] + symbols[rng() % kWords] > 9));
@@ -279,7 +316,8 @@ TEST(Facts, EqualityOrderAndDivisibilityAreUsed) {
 TEST(Facts, QuotientsCommonFactorsAndMinima) {
   ShapeEnv env;
   LibraryScope operators;
-  Int n = env.new_symbol({0, "n"}, 9, 0), m = env.new_symbol({1, "m"}, 4, 0), any = env.new_symbol({2, "k"}, 2), step = env.new_symbol({3, "step"}, 2);
+  Int n = env.new_symbol({0, "n"}, 9, 0), m = env.new_symbol({1, "m"}, 4, 0), any = env.new_symbol({2, "k"}, 2),
+      step = env.new_symbol({3, "step"}, 2);
   EXPECT_TRUE((n / 2 * 2 <= n).known_true());
   EXPECT_TRUE((n / 3 <= n).known_true());
   EXPECT_TRUE((n - n / 4 * 4 <= 3).known_true());
@@ -309,7 +347,8 @@ TEST(Facts, QuotientsCommonFactorsAndMinima) {
 TEST(Sets, BoundsThatFollowFromOtherChecksAreDropped) {
   ShapeEnv env;
   LibraryScope operators;
-  Int start = env.new_symbol({0, "start"}, 2), end = env.new_symbol({1, "end"}, 5), n = env.new_symbol({2, "x .size(0)"}, 9, 0);
+  Int start = env.new_symbol({0, "start"}, 2), end = env.new_symbol({1, "end"}, 5),
+      n = env.new_symbol({2, "x .size(0)"}, 9, 0);
   for (Int i : {end, start}) ASSERT_TRUE(static_cast<bool>(i >= 0));
   ASSERT_TRUE(static_cast<bool>(start <= end));
   ASSERT_TRUE(static_cast<bool>(end <= n));
@@ -317,7 +356,8 @@ TEST(Sets, BoundsThatFollowFromOtherChecksAreDropped) {
   EXPECT_EQ(set.size(), 3u);
   for (std::int64_t w[3] = {-2, 0, 0}; w[0] < 4; ++w[0])
     for (w[1] = -2; w[1] < 5; ++w[1])
-      for (w[2] = 0; w[2] < 5; ++w[2]) EXPECT_EQ(set.hold(w), w[0] >= 0 && w[0] <= w[1] && w[1] <= w[2]) << w[0] << " " << w[1] << " " << w[2];
+      for (w[2] = 0; w[2] < 5; ++w[2])
+        EXPECT_EQ(set.hold(w), w[0] >= 0 && w[0] <= w[1] && w[1] <= w[2]) << w[0] << " " << w[1] << " " << w[2];
 }
 
 TEST(Facts, PinningGuardsOnce) {
@@ -375,7 +415,8 @@ TEST(Facts, APinnedOperandMakesPlainNumbers) {
 TEST(Facts, DivisionByASymbolIsGuardedAndByZeroRefused) {
   ShapeEnv env;
   LibraryScope operators;
-  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0), zero = env.new_symbol({1, "x .size(1)"}, 0, 0), b = env.new_symbol({2, "x .size(2)"}, 2, 0);
+  Int a = env.new_symbol({0, "x .size(0)"}, 8, 0), zero = env.new_symbol({1, "x .size(1)"}, 0, 0),
+      b = env.new_symbol({2, "x .size(2)"}, 2, 0);
   EXPECT_THROW(a / zero, Error);
   EXPECT_THROW(a % zero, Error);
   EXPECT_TRUE(env.guards().empty());
@@ -386,8 +427,9 @@ TEST(Facts, DivisionByASymbolIsGuardedAndByZeroRefused) {
 
 TEST(Sets, KeepOnlyWhatSaysSomething) {
   ShapeEnv env;
-  Int a = env.new_symbol({0, "x .size(0)"}, 16, 0), b = env.new_symbol({1, "x .size(1)"}, 16, 0), c = env.new_symbol({2, "n"}, 5, 2, 5);
-  for (Bool condition : {a != 1, a > 3, a < 100, b >= 2, a == b, a + b > 7}) ASSERT_TRUE(static_cast<bool>(condition));
+  Int a = env.new_symbol({0, "x .size(0)"}, 16, 0), b = env.new_symbol({1, "x .size(1)"}, 16, 0),
+      c = env.new_symbol({2, "n"}, 5, 2, 5);
+  for (Bool condition : {a != 1, a > 3, a<100, b >= 2, a == b, a + b> 7}) ASSERT_TRUE(static_cast<bool>(condition));
   ASSERT_TRUE(static_cast<bool>(c == 5));
   GuardSet set(env);
   std::vector<std::string> kept;
@@ -414,8 +456,11 @@ TEST(Sets, ExplainWhatFailedWhereItWasBornAndWhatToDo) {
   GuardSet set(env);
   std::int64_t words[] = {1, 4};
   EXPECT_EQ(set.explain(*set.first_miss(words), words),
-            "arg 0 .size(0) is 1; wanted s0 != 1 where s0 = arg 0 .size(0) (16 when traced); guard born at loop.cpp:41 (broadcast)");
-  EXPECT_EQ(set.remedy(*set.first_miss(words)), "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the call to have one");
+            "arg 0 .size(0) is 1; wanted s0 != 1 where s0 = arg 0 .size(0) (16 when traced); guard born at loop.cpp:41 "
+            "(broadcast)");
+  EXPECT_EQ(set.remedy(*set.first_miss(words)),
+            "where one of equal sizes is 1 it is broadcast, which is a compilation of its own: expand() it before the "
+            "call to have one");
   EXPECT_EQ(set.text(0), "s0 != 1  ; broadcast, loop.cpp:41");
   words[0] = 2, words[1] = 6;
   EXPECT_EQ(set.remedy(*set.first_miss(words)),
@@ -446,7 +491,8 @@ TEST(Depth, LongChainsAreNoTrouble) {
   const std::uint32_t line = __LINE__ - 1;
   EXPECT_EQ((h + 1).hint(), h.hint() + 1);
   EXPECT_TRUE(h.is_symbolic());
-  // Past a bound it is the number it has here, and what it was computed from is pinned, said with the line that asked last.
+  // Past a bound it is the number it has here, and what it was computed from is pinned, said with the line that asked
+  // last.
   const std::size_t guards = env.guards().size();
   std::int64_t number = h.hint();
   for (int i = 0; i < 100000; ++i) h = (h + 3) / 2, number = (number + 3) / 2;
@@ -457,7 +503,8 @@ TEST(Depth, LongChainsAreNoTrouble) {
   EXPECT_EQ(env.guards().back().where.line, line);
   EXPECT_EQ(env.simplify(env.of(a)), env.constant(1 << 20));
   Int wide = 1;
-  for (std::uint32_t i = 1; i < 40; ++i) wide *= env.new_symbol({i, "y .size(0)"}, 2, 0) + 1;  // 2^39 terms if multiplied out
+  // 2^39 terms if multiplied out
+  for (std::uint32_t i = 1; i < 40; ++i) wide *= env.new_symbol({i, "y .size(0)"}, 2, 0) + 1;
   EXPECT_EQ(wide.hint(), 4052555153018976267);  // 3^39
 }
 
@@ -465,7 +512,8 @@ TEST(Facts, ComparisonsCarryTheLineOfTheUser) {
   ShapeEnv env;
   Int a = env.new_symbol({0, "a"}, 8, 0);
   std::uint32_t line = __LINE__ + 1;
-  if (a < 10) {}
+  if (a < 10) {
+  }
   ASSERT_EQ(env.guards().size(), 1u);
   EXPECT_EQ(env.guards()[0].where.line, line);
   EXPECT_STREQ(env.guards()[0].why, "branch");
@@ -475,7 +523,8 @@ TEST(Declared, RangesAndMultiplesAreChecked) {
   ShapeEnv env;
   env.new_symbol({0, "n"}, 8, 2, 64, 4);
   GuardSet set(env);
-  for (std::int64_t n = -4; n < 80; ++n) EXPECT_EQ(!set.first_miss(&n).has_value(), n >= 2 && n <= 64 && n % 4 == 0) << n;
+  for (std::int64_t n = -4; n < 80; ++n)
+    EXPECT_EQ(!set.first_miss(&n).has_value(), n >= 2 && n <= 64 && n % 4 == 0) << n;
 }
 
 TEST(Plain, BehavesLikeSixtyFourBits) {
@@ -494,13 +543,15 @@ TEST(Plain, BehavesLikeSixtyFourBits) {
 
 // The program's arithmetic is that of 64 bits: what is true of integers is taken only where it holds for them, too.
 TEST(Overflow, IsNotProvedAway) {
-  const auto conditions = {+[](Int n) { return n + 1 > n; }, +[](Int n) { return n * 2 / 2 == n; }, +[](Int n) { return (n + 5) - 3 >= n; }, +[](Int n) { return (-n <= 0) | (n < 0); }};
+  const auto conditions = {+[](Int n) { return n + 1 > n; }, +[](Int n) { return n * 2 / 2 == n; },
+                           +[](Int n) { return (n + 5) - 3 >= n; }, +[](Int n) { return (-n <= 0) | (n < 0); }};
   for (const auto& condition : conditions) {
     ShapeEnv env;
     const bool took = static_cast<bool>(condition(env.new_symbol({0, "arg 0"}, 8)));
     EXPECT_TRUE(took);
     GuardSet set(env);
-    for (std::int64_t n : {std::int64_t{8}, std::int64_t{0}, std::int64_t{-9}, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, std::int64_t{1} << 62})
+    for (std::int64_t n : {std::int64_t{8}, std::int64_t{0}, std::int64_t{-9}, INT64_MAX, INT64_MAX - 1, INT64_MIN,
+                           INT64_MIN + 1, std::int64_t{1} << 62})
       if (!set.first_miss(&n)) {
         EXPECT_EQ(static_cast<bool>(condition(Int(n))), took) << n;
       }
@@ -512,11 +563,14 @@ TEST(Overflow, IsNotProvedAway) {
 // Sums that are moved to the other side of a comparison are not the program's, and may be more than 64 bits hold.
 TEST(Overflow, ComparisonsAreExact) {
   ShapeEnv env;
-  Int p = env.new_symbol({0, "arg 0"}, 1), q = env.new_symbol({1, "arg 1"}, 2), n = env.new_symbol({2, "x .size(0)"}, 8, 0);
+  Int p = env.new_symbol({0, "arg 0"}, 1), q = env.new_symbol({1, "arg 1"}, 2),
+      n = env.new_symbol({2, "x .size(0)"}, 8, 0);
   LibraryScope operators;
   ASSERT_TRUE(static_cast<bool>(p + q <= n));
   GuardSet set(env);
-  for (auto [a, b] : {std::pair{INT64_MAX, INT64_MAX}, {std::int64_t{1} << 62, std::int64_t{1} << 62}, {INT64_MAX, std::int64_t{1}}}) {
+  for (auto [a, b] : {std::pair{INT64_MAX, INT64_MAX},
+                      {std::int64_t{1} << 62, std::int64_t{1} << 62},
+                      {INT64_MAX, std::int64_t{1}}}) {
     const std::int64_t words[] = {a, b, 8};
     EXPECT_TRUE(set.first_miss(words)) << a << " " << b;
   }
@@ -529,7 +583,8 @@ TEST(Overflow, ComparisonsAreExact) {
 TEST(Overflow, SizesOfOneTensorNeedNoGuard) {
   ShapeEnv env;
   constexpr std::int64_t kMost = std::int64_t{1} << 44;
-  Int a = env.new_symbol({0, "x .size(0)", kMost, 1}, 3, 0), b = env.new_symbol({1, "x .size(1)", kMost, 1}, 4, 0), c = env.new_symbol({2, "y .size(0)", kMost, 2}, 5, 0);
+  Int a = env.new_symbol({0, "x .size(0)", kMost, 1}, 3, 0), b = env.new_symbol({1, "x .size(1)", kMost, 1}, 4, 0),
+      c = env.new_symbol({2, "y .size(0)", kMost, 2}, 5, 0);
   Int used = a * b * 8 + 16 - a;
   EXPECT_EQ(used.hint(), 3 * 4 * 8 + 16 - 3);
   EXPECT_TRUE(env.guards().empty());
@@ -623,7 +678,8 @@ TEST(Program, NegativeSizesAreNone) {
     const std::int64_t words[] = {a, b};
     EXPECT_NO_THROW(p.evaluate(words, slots.data())) << a << " " << b;
   }
-  for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{0, -1}, {-1, 0}, {-2, -3}, {-1, 4}, {INT64_MIN, 0}}) {
+  for (const auto& [a, b] :
+       {std::pair<std::int64_t, std::int64_t>{0, -1}, {-1, 0}, {-2, -3}, {-1, 4}, {INT64_MIN, 0}}) {
     const std::int64_t words[] = {a, b};
     EXPECT_THROW(p.evaluate(words, slots.data()), Error) << a << " " << b;
   }

@@ -30,7 +30,10 @@ class Program {
  public:
   explicit Program(unsigned seed) : rng_(seed) {
     for (std::uint32_t i = 0; i < 3; ++i) {
-      std::int64_t lo = pick(3) == 0 ? INT64_MIN : pick(2) ? 0 : kLow + pick(5), hi = pick(2) ? INT64_MAX : kHigh - pick(3);
+      std::int64_t lo = pick(3) == 0 ? INT64_MIN
+                        : pick(2)    ? 0
+                                     : kLow + pick(5),
+                   hi = pick(2) ? INT64_MAX : kHigh - pick(3);
       std::int64_t multiple = pick(4) == 0 ? 2 : 1;
       do hint_[i] = kLow + pick(static_cast<int>(kHigh - kLow) + 1);
       while (hint_[i] < lo || hint_[i] > hi || hint_[i] % multiple != 0);
@@ -57,7 +60,8 @@ class Program {
     if (what <= 2) return symbols_[static_cast<std::size_t>(pick(3))];
     Value a = integer(depth - 1), b = what < 8 || pick(2) ? integer(depth - 1) : nonzero();
     if (what >= 8 && b.symbolic.hint() == 0) what = 3;
-    return {combine(what, a.symbolic, b.symbolic), [what, x = a.naive, y = b.naive](Words w) -> std::optional<std::int64_t> {
+    return {combine(what, a.symbolic, b.symbolic),
+            [what, x = a.naive, y = b.naive](Words w) -> std::optional<std::int64_t> {
               std::optional<std::int64_t> l = x(w), r = y(w);
               if (!l || !r || (what >= 8 && *r == 0)) return std::nullopt;
               return combine(what, *l, *r);
@@ -81,7 +85,8 @@ class Program {
     if (what <= 2) {
       Truth a = condition(depth - 1), b = condition(depth - 1);
       bool both = what == 1;
-      return {both ? a.symbolic & b.symbolic : a.symbolic | b.symbolic, [both, f = a.naive, g = b.naive](Words w) -> std::optional<bool> {
+      return {both ? a.symbolic & b.symbolic : a.symbolic | b.symbolic,
+              [both, f = a.naive, g = b.naive](Words w) -> std::optional<bool> {
                 std::optional<bool> l = f(w), r = g(w);
                 if (!l || !r) return std::nullopt;
                 return both ? *l && *r : *l || *r;
@@ -114,8 +119,12 @@ class Program {
       case 3: return a + b;
       case 4: return a - b;
       case 5: return a * b;
-      case 6: if constexpr (std::same_as<T, Int>) return Int::min(a, b); else return std::min(a, b);
-      case 7: if constexpr (std::same_as<T, Int>) return Int::max(a, b); else return std::max(a, b);
+      case 6:
+        if constexpr (std::same_as<T, Int>) return Int::min(a, b);
+        else return std::min(a, b);
+      case 7:
+        if constexpr (std::same_as<T, Int>) return Int::max(a, b);
+        else return std::max(a, b);
       case 8: return a / b;
       default: return a % b;
     }
@@ -145,7 +154,9 @@ void for_all_small(F f) {
       for (w[2] = kLow; w[2] <= kHigh; ++w[2]) f(static_cast<Words>(w));
 }
 
-struct Tally { int proved = 0, checks = 0, guards = 0; };
+struct Tally {
+  int proved = 0, checks = 0, guards = 0;
+};
 
 void run(unsigned seed, Tally& tally) {
   Program p(seed);
@@ -157,7 +168,8 @@ void run(unsigned seed, Tally& tally) {
     ASSERT_EQ(took, t.naive(p.hint())) << "seed " << seed;
     taken.emplace_back(std::move(t), took);
     values.push_back(p.integer(3));
-    ASSERT_EQ(values.back().symbolic.hint(), values.back().naive(p.hint())) << values.back().symbolic << " seed " << seed;
+    ASSERT_EQ(values.back().symbolic.hint(), values.back().naive(p.hint()))
+        << values.back().symbolic << " seed " << seed;
   }
   std::vector<std::pair<Truth, std::optional<bool>>> asked;
   for (int i = 0; i < 8; ++i) {
@@ -187,7 +199,8 @@ void run(unsigned seed, Tally& tally) {
     for (const Value& v : values) same = same && v.naive(w).has_value();
     for (auto& [t, answer] : asked) same = same && t.naive(w).has_value();
     std::optional<std::uint32_t> miss = set.first_miss(w);
-    ASSERT_EQ(!miss, same) << "at " << w[0] << " " << w[1] << " " << w[2] << " seed " << seed << (miss ? ": " + set.explain(*miss, w) : "");
+    ASSERT_EQ(!miss, same) << "at " << w[0] << " " << w[1] << " " << w[2] << " seed " << seed
+                           << (miss ? ": " + set.explain(*miss, w) : "");
     if (!same) return;
     for (auto& [t, answer] : asked)
       if (answer) {
@@ -206,8 +219,23 @@ void run(unsigned seed, Tally& tally) {
 
 // ---- the ends of 64 bits: the program's arithmetic wraps, and so must whatever a guard set admits
 
-const std::int64_t kHostile[] = {0, 1, -1, 2, 3, -5, 1 << 20, std::int64_t{1} << 31, std::int64_t{1} << 32, (std::int64_t{1} << 44) - 1, std::int64_t{1} << 62, -(std::int64_t{1} << 62),
-                                 INT64_MAX - 1, INT64_MAX, INT64_MIN + 1, INT64_MIN, 6364136223846793005};
+const std::int64_t kHostile[] = {0,
+                                 1,
+                                 -1,
+                                 2,
+                                 3,
+                                 -5,
+                                 1 << 20,
+                                 std::int64_t{1} << 31,
+                                 std::int64_t{1} << 32,
+                                 (std::int64_t{1} << 44) - 1,
+                                 std::int64_t{1} << 62,
+                                 -(std::int64_t{1} << 62),
+                                 INT64_MAX - 1,
+                                 INT64_MAX,
+                                 INT64_MIN + 1,
+                                 INT64_MIN,
+                                 6364136223846793005};
 
 std::int64_t wrapped(int what, std::int64_t a, std::int64_t b) {
   auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
@@ -259,7 +287,8 @@ void run_hostile(unsigned seed, std::int64_t& admitted) {
     while (size && (hint[i] < 0 || hint[i] > std::int64_t{1} << 44));
     Source source{i, size ? "arg 2 .size(0)" : "arg " + std::to_string(i)};
     if (size) source.at_most = std::int64_t{1} << 44, source.group = 1;
-    nodes.push_back({env.new_symbol(source, hint[i], size ? 0 : INT64_MIN), [i](Words w) { return std::optional<std::int64_t>(w[i]); }});
+    nodes.push_back({env.new_symbol(source, hint[i], size ? 0 : INT64_MIN),
+                     [i](Words w) { return std::optional<std::int64_t>(w[i]); }});
   }
   std::vector<std::pair<std::function<std::optional<bool>(Words)>, bool>> branches;
   std::string said;  // for people
@@ -281,7 +310,9 @@ void run_hostile(unsigned seed, std::int64_t& admitted) {
     said += "\n  " + std::to_string(what) + ": " + a.value.str() + ", " + b.value.str();
     nodes.push_back({symbolic(what, a.value, b.value), made});
     said += " -> " + nodes.back().value.str();
-    ASSERT_EQ(nodes.back().value.hint(), made(hint)) << "seed " << seed << " step " << step << ": " << nodes.back().value << said << "\nhints " << hint[0] << " " << hint[1] << " " << hint[2];
+    ASSERT_EQ(nodes.back().value.hint(), made(hint))
+        << "seed " << seed << " step " << step << ": " << nodes.back().value << said << "\nhints " << hint[0] << " "
+        << hint[1] << " " << hint[2];
     if (pick(2)) continue;
     Node c = any(), d = any();
     const int order = static_cast<int>(pick(3));
@@ -293,7 +324,11 @@ void run_hostile(unsigned seed, std::int64_t& admitted) {
     };
     const bool took = static_cast<bool>(asked);
     ASSERT_EQ(took, truth(hint)) << "seed " << seed << " step " << step;
-    said += "\n  asked: " + c.value.str() + (order == 0 ? " < " : order == 1 ? " <= " : " == ") + d.value.str() + (took ? ": yes" : ": no");
+    said += "\n  asked: " + c.value.str() +
+            (order == 0   ? " < "
+             : order == 1 ? " <= "
+                          : " == ") +
+            d.value.str() + (took ? ": yes" : ": no");
     branches.emplace_back(truth, took);
   }
   GuardSet set(env);
@@ -309,10 +344,13 @@ void run_hostile(unsigned seed, std::int64_t& admitted) {
         w[0] = p, w[1] = q, w[2] = n;
         if (set.first_miss(w)) continue;
         ++admitted;
-        for (const auto& [truth, took] : branches) ASSERT_EQ(truth(w), took) << "at " << p << " " << q << " " << n << " seed " << seed << said << guards_of(env, set);
+        for (const auto& [truth, took] : branches)
+          ASSERT_EQ(truth(w), took) << "at " << p << " " << q << " " << n << " seed " << seed << said
+                                    << guards_of(env, set);
         program.evaluate(w, results.data());
         for (std::size_t i = 0; i < nodes.size(); ++i)
-          ASSERT_EQ(results[slots[i]], nodes[i].naive(w)) << nodes[i].value << " at " << p << " " << q << " " << n << " seed " << seed;
+          ASSERT_EQ(results[slots[i]], nodes[i].naive(w))
+              << nodes[i].value << " at " << p << " " << q << " " << n << " seed " << seed;
       }
 }
 

@@ -1,6 +1,6 @@
-// Every operator that takes an integer, called with hostile ones, eagerly and compiled: results, sizes, the memory around the
-// argument and the code of an error must be the same. The integers are drawn, and so is the arithmetic that makes the operator's
-// arguments of them. HOSTILE_PROGRAMS, HOSTILE_SEED run more, or one again.
+// Every operator that takes an integer, called with hostile ones, eagerly and compiled: results, sizes, the memory
+// around the argument and the code of an error must be the same. The integers are drawn, and so is the arithmetic that
+// makes the operator's arguments of them. HOSTILE_PROGRAMS, HOSTILE_SEED run more, or one again.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -131,11 +131,23 @@ Made integer(std::mt19937& rng, int depth) {
   auto pick = [&](unsigned n) { return static_cast<int>(rng() % n); };
   auto leaf = [&]() -> Made {
     switch (pick(6)) {
-      case 0: case 1: return {"p", [](Int p, Int, Int) { return p; }};
-      case 2: case 3: return {"q", [](Int, Int q, Int) { return q; }};
+      case 0:
+      case 1: return {"p", [](Int p, Int, Int) { return p; }};
+      case 2:
+      case 3: return {"q", [](Int, Int q, Int) { return q; }};
       case 4: return {"n", [](Int, Int, Int n) { return n; }};
       default: {
-        static constexpr std::int64_t numbers[] = {0, 1, -1, 2, 3, 1 << 20, std::int64_t{1} << 32, std::int64_t{1} << 62, INT64_MAX, INT64_MIN, 6364136223846793005};
+        static constexpr std::int64_t numbers[] = {0,
+                                                   1,
+                                                   -1,
+                                                   2,
+                                                   3,
+                                                   1 << 20,
+                                                   std::int64_t{1} << 32,
+                                                   std::int64_t{1} << 62,
+                                                   INT64_MAX,
+                                                   INT64_MIN,
+                                                   6364136223846793005};
         const std::int64_t c = numbers[pick(11)];
         return {std::to_string(c), [c](Int, Int, Int) { return Int(c); }};
       }
@@ -144,11 +156,14 @@ Made integer(std::mt19937& rng, int depth) {
   if (depth == 0 || pick(2)) return leaf();
   Made a = integer(rng, depth - 1), b = integer(rng, depth - 1);
   auto both = [&](const char* op, auto f) -> Made {
-    return {"(" + a.text + " " + op + " " + b.text + ")", [x = a.of, y = b.of, f](Int p, Int q, Int n) { return f(x(p, q, n), y(p, q, n)); }};
+    return {"(" + a.text + " " + op + " " + b.text + ")",
+            [x = a.of, y = b.of, f](Int p, Int q, Int n) { return f(x(p, q, n), y(p, q, n)); }};
   };
   switch (pick(10)) {
-    case 0: case 1: return both("+", [](Int x, Int y) { return x + y; });
-    case 2: case 3: return both("-", [](Int x, Int y) { return x - y; });
+    case 0:
+    case 1: return both("+", [](Int x, Int y) { return x + y; });
+    case 2:
+    case 3: return both("-", [](Int x, Int y) { return x - y; });
     case 4: return both("*", [](Int x, Int y) { return x * y; });
     case 5: return both("/", [](Int x, Int y) { return x / y; });
     case 6: return both("%", [](Int x, Int y) { return x % y; });
@@ -172,7 +187,8 @@ struct Program {
   Tensor run(const Tensor& x, Int p, Int q) const {
     std::vector<Int> v;
     for (const Made& m : integers) v.push_back(m.of(p, q, x.size(0)));
-    const bool doubled = branch && static_cast<bool>(branch->first.of(p, q, x.size(0)) < branch->second.of(p, q, x.size(0)));
+    const bool doubled =
+        branch && static_cast<bool>(branch->first.of(p, q, x.size(0)) < branch->second.of(p, q, x.size(0)));
     Tensor y = row->call(x, v);
     return doubled && y.numel() < 1000 ? y * 2 : y;
   }
@@ -189,7 +205,22 @@ Program program(unsigned seed) {
 }
 
 std::int64_t hostile(std::mt19937& rng, std::int64_t n) {
-  const std::int64_t numbers[] = {0, 1, -1, n - 1, n, n + 1, 2, 3, -n, std::int64_t{1} << 31, std::int64_t{1} << 32, std::int64_t{1} << 62, -(std::int64_t{1} << 62), INT64_MAX, INT64_MIN, INT64_MAX - 1};
+  const std::int64_t numbers[] = {0,
+                                  1,
+                                  -1,
+                                  n - 1,
+                                  n,
+                                  n + 1,
+                                  2,
+                                  3,
+                                  -n,
+                                  std::int64_t{1} << 31,
+                                  std::int64_t{1} << 32,
+                                  std::int64_t{1} << 62,
+                                  -(std::int64_t{1} << 62),
+                                  INT64_MAX,
+                                  INT64_MIN,
+                                  INT64_MAX - 1};
   const unsigned kinds = rng() % 3 ? 9 : 16;
   return numbers[rng() % kinds];
 }
@@ -202,7 +233,8 @@ constexpr std::int64_t kBefore = 16, kMost = 8;
 struct Argument {
   Tensor buffer, x;
   Argument(std::int64_t n, bool flat) : buffer(arange(2 * kBefore + 3 * kMost).to(kFloat32)) {
-    x = buffer.as_strided(flat ? std::vector<Int>{n} : std::vector<Int>{n, 3}, flat ? std::vector<Int>{1} : std::vector<Int>{3, 1}, kBefore);
+    x = buffer.as_strided(flat ? std::vector<Int>{n} : std::vector<Int>{n, 3},
+                          flat ? std::vector<Int>{1} : std::vector<Int>{3, 1}, kBefore);
   }
 };
 
@@ -220,8 +252,10 @@ Outcome outcome(F&& f, const Row& row, std::int64_t n, std::int64_t p, std::int6
     std::string text = std::string(dtype_name(y.dtype()));
     bool none = false, large = false;
     std::int64_t count = 1;
-    for (int d = 0; d < y.dim(); ++d) none |= y.size(d).value() == 0, large |= __builtin_mul_overflow(count, y.size(d).value(), &count) || count > 4096;
-    for (int d = 0; d < y.dim(); ++d) text += " " + y.size(d).str() + ":" + (!none && y.size(d).value() > 1 ? y.stride(d).str() : "-");
+    for (int d = 0; d < y.dim(); ++d)
+      none |= y.size(d).value() == 0, large |= __builtin_mul_overflow(count, y.size(d).value(), &count) || count > 4096;
+    for (int d = 0; d < y.dim(); ++d)
+      text += " " + y.size(d).str() + ":" + (!none && y.size(d).value() > 1 ? y.stride(d).str() : "-");
     if (!none && !large) text += " " + y.str();
     o.text = text;
   } catch (const Error& e) {
@@ -232,7 +266,9 @@ Outcome outcome(F&& f, const Row& row, std::int64_t n, std::int64_t p, std::int6
   return o;
 }
 
-struct Tally { std::int64_t calls = 0, refused = 0, fallbacks = 0, compilations = 0; };
+struct Tally {
+  std::int64_t calls = 0, refused = 0, fallbacks = 0, compilations = 0;
+};
 
 void check(unsigned seed, Tally& tally) {
   const Program program = reprise::program(seed);
@@ -245,14 +281,15 @@ void check(unsigned seed, Tally& tally) {
     ++tally.calls;
     tally.refused += eager.error.has_value();
     const bool same = eager.error == compiled.error && (eager.error || eager.text == compiled.text);
-    EXPECT_TRUE(same) << "HOSTILE_SEED=" << seed << ": " << program.text() << "; call " << call << " with n = " << n << ", p = " << p << ", q = " << q << "\neager: " << eager.text
-                      << "\ncompiled: " << compiled.text;
+    EXPECT_TRUE(same) << "HOSTILE_SEED=" << seed << ": " << program.text() << "; call " << call << " with n = " << n
+                      << ", p = " << p << ", q = " << q << "\neager: " << eager.text << "\ncompiled: " << compiled.text;
     if (!same) return;
   }
   const Stats s = f.stats();
   tally.fallbacks += s.eager_fallbacks;
   tally.compilations += s.compilations;
-  if (s.eager_fallbacks && std::getenv("HOSTILE_SHOW")) std::fprintf(stderr, "seed %u: %s: %s\n", seed, program.text().c_str(), s.last_fallback_reason.c_str());
+  if (s.eager_fallbacks && std::getenv("HOSTILE_SHOW"))
+    std::fprintf(stderr, "seed %u: %s: %s\n", seed, program.text().c_str(), s.last_fallback_reason.c_str());
 }
 
 /// Of this process, as RLIMIT_DATA counts them.
@@ -281,10 +318,12 @@ TEST(Hostile, IntegersMeanTheSameEverywhere) {
   LittleMemory little;
   unsigned first = 0, count = 3 * std::size(kRows);
   if (const char* n = std::getenv("HOSTILE_PROGRAMS")) count = static_cast<unsigned>(std::atoi(n));
-  if (const char* s = std::getenv("HOSTILE_SEED")) first = static_cast<unsigned>(std::atoi(s)), count = std::getenv("HOSTILE_PROGRAMS") ? count : 1;
+  if (const char* s = std::getenv("HOSTILE_SEED"))
+    first = static_cast<unsigned>(std::atoi(s)), count = std::getenv("HOSTILE_PROGRAMS") ? count : 1;
   Tally tally;
   for (unsigned seed = first; seed < first + count; ++seed) check(seed, tally);
-  std::printf("%lld calls, %lld refused, %lld specializations, %lld served eagerly\n", static_cast<long long>(tally.calls), static_cast<long long>(tally.refused),
+  std::printf("%lld calls, %lld refused, %lld specializations, %lld served eagerly\n",
+              static_cast<long long>(tally.calls), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.fallbacks));
 }
 
@@ -305,13 +344,22 @@ TEST(Hostile, HashesOfSizesWrapAlike) {
   EXPECT_EQ(f.stats().compilations, 1);
   auto up = [](Tensor x, Int p, Int q) { return x * 0 + Int::ceil_div(p, q) % 1000; };
   auto g = compile(up);
-  for (auto [p, q] : {std::pair<std::int64_t, std::int64_t>{7, 2}, {INT64_MAX, 2}, {INT64_MAX, INT64_MAX}, {-6, 3}, {-5, 3}, {INT64_MIN, 7}, {5, -2}})
+  for (auto [p, q] : {std::pair<std::int64_t, std::int64_t>{7, 2},
+                      {INT64_MAX, 2},
+                      {INT64_MAX, INT64_MAX},
+                      {-6, 3},
+                      {-5, 3},
+                      {INT64_MIN, 7},
+                      {5, -2}})
     EXPECT_EQ(g(zeros({1}), p, q).str(), up(zeros({1}), p, q).str()) << p << " " << q;
   EXPECT_EQ(g.stats().eager_fallbacks, 0);
 }
 
 TEST(Hostile, AWriteAtAPositionStaysWithinTheCache) {
-  auto append = [](Tensor cache, Tensor k, Int p) { cache.slice(0, p, p + k.size(0)).copy_(k); return cache.sum(); };
+  auto append = [](Tensor cache, Tensor k, Int p) {
+    cache.slice(0, p, p + k.size(0)).copy_(k);
+    return cache.sum();
+  };
   auto f = compile(append);
   Tensor all = zeros({24}), cache = all.slice(0, 8, 16);
   f(cache, ones({2}), 0);
@@ -339,7 +387,10 @@ TEST(Hostile, ThereIsNoSuchDType) {
 // What the function leaves in a variable is a symbol of its trace: said when it is used, not read as another trace's.
 TEST(Hostile, ACapturedIntThatTheFunctionAssigns) {
   Int last = 0, total = 0;
-  auto f = compile([&](Tensor x) { last = x.size(0); return x + 1; });
+  auto f = compile([&](Tensor x) {
+    last = x.size(0);
+    return x + 1;
+  });
   f(ones({3}));
   Tensor y = ones({8});
   for (int turn = 0; turn < 2; ++turn) {
@@ -350,7 +401,10 @@ TEST(Hostile, ACapturedIntThatTheFunctionAssigns) {
     EXPECT_EQ(code_of([&] { compile([&](Tensor x) { return x * last; })(y); }), ErrorCode::InvalidArgument);
     f.reset();
   }
-  auto g = compile([&](Tensor x) { total += x.size(0); return x + 1; });
+  auto g = compile([&](Tensor x) {
+    total += x.size(0);
+    return x + 1;
+  });
   g(ones({3}));
   EXPECT_EQ(code_of([&] { g(ones({3, 3})); }), ErrorCode::InvalidArgument);
 }
@@ -363,7 +417,8 @@ TEST(Hostile, ALoopThatRunsTooLongIsNotCompiled) {
   auto f = compile([=](Tensor t) { return count(t, 200'000); });
   EXPECT_EQ(f(zeros({1})).item<float>(), 200'000);
   EXPECT_EQ(f(zeros({1})).item<float>(), 200'000);
-  EXPECT_NE(f.stats().last_fallback_reason.find("131072 operators"), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_NE(f.stats().last_fallback_reason.find("131072 operators"), std::string::npos)
+      << f.stats().last_fallback_reason;
   EXPECT_EQ(f.stats().compilations, 0);
 }
 
@@ -376,7 +431,8 @@ TEST(Hostile, PartsOfAHugeViewAreBounded) {
     };
     EXPECT_EQ(run([](Tensor t) { return t.expand({std::int64_t{1} << 40}).unbind()[0]; }), ErrorCode::InvalidArgument);
     EXPECT_EQ(run([](Tensor t) { return t.expand({std::int64_t{1} << 40}).split(1)[0]; }), ErrorCode::InvalidArgument);
-    EXPECT_EQ(run([](Tensor t) { return t.expand({std::int64_t{1} << 40}).chunk(std::int64_t{1} << 40)[0]; }), ErrorCode::InvalidArgument);
+    EXPECT_EQ(run([](Tensor t) { return t.expand({std::int64_t{1} << 40}).chunk(std::int64_t{1} << 40)[0]; }),
+              ErrorCode::InvalidArgument);
   }
   EXPECT_LT(x.expand({std::int64_t{1} << 40}).str().size(), 200u);
   EXPECT_LT(x.expand({3, std::int64_t{1} << 40}).str().size(), 400u);

@@ -1,4 +1,5 @@
-// Machine code on disk: a kernel that was made before is found and does the same; not on another machine, and not where each is to be checked.
+// Machine code on disk: a kernel that was made before is found and does the same; not on another machine, and not where
+// each is to be checked.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,7 +42,8 @@ LoopKernel kernel(double by) {
   k.extents = {8}, k.n_kept = 1;
   BodyBuilder b(k);
   auto x = b.load({b.buffer(DType::Float64), {1}, 0, {}});
-  b.store({b.buffer(DType::Float64, true), {1}, 0, {}}, b.op(ScalarOp::Mul, b.op(ScalarOp::Lgamma, x), b.constant(by, DType::Float64)));
+  b.store({b.buffer(DType::Float64, true), {1}, 0, {}},
+          b.op(ScalarOp::Mul, b.op(ScalarOp::Lgamma, x), b.constant(by, DType::Float64)));
   return k;
 }
 double run(const jit::CodePtr& code, const LoopKernel& k) {

@@ -170,7 +170,8 @@ TEST(Engine, NoCodeIsMadeForAProcessorThatIsNotThere) {
       FAIL() << "accepted";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
-      EXPECT_EQ(std::string(e.what()).substr(0, 62), "REPRISE_CPU: no level is called avx9; there are x86_64_v2, avx") << e.what();
+      EXPECT_EQ(std::string(e.what()).substr(0, 62), "REPRISE_CPU: no level is called avx9; there are x86_64_v2, avx")
+          << e.what();
     }
   }
   const auto before = jit::cache_stats().compiled;

@@ -86,7 +86,8 @@ std::vector<std::vector<char>> results(const LoopKernel& k, unsigned seed) {
     p.push_back(buffers.back().data());
     fill(k.buffers[p.size() - 1].dtype, p.back(), bytes, rng);
   }
-  jit::compile(k)->loop()(reinterpret_cast<void* const*>(p.data()), numbers(k).data(), 0, kernels::task_count(k).hint());
+  jit::compile(k)->loop()(reinterpret_cast<void* const*>(p.data()), numbers(k).data(), 0,
+                          kernels::task_count(k).hint());
   std::vector<std::vector<char>> out;
   for (FencedBuffer& b : buffers) out.emplace_back(b.data(), b.data() + b.size());
   return out;
@@ -115,7 +116,8 @@ TEST(Loop, RowsStoredPastTheCachesAreTheSame) {
   }
 }
 
-/// [batch, rows, columns] of which one operand stands with its rows contiguous: z = x transposed (+ y by element, w by row, v by column, its index).
+/// [batch, rows, columns] of which one operand stands with its rows contiguous: z = x transposed (+ y by element, w by
+/// row, v by column, its index).
 LoopKernel transposed(std::int64_t batch, std::int64_t rows, std::int64_t columns, DType t, bool longer) {
   LoopKernel k = kernel({batch, rows, columns}, 3);
   BodyBuilder b(k);
@@ -138,8 +140,19 @@ TEST(Loop, TransposedOperandsComeByTiles) {
   for (std::int64_t bits : {0, 256, 128}) {
     Scoped width(knobs().vector_bits, bits);
     for (std::int64_t stream : {0, 1})
-      for (DType t : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Float8E4M3FN, DType::Int8, DType::Int32, DType::Int64, DType::Bool})
-        for (auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 70}, {70, 1}, {3, 100}, {100, 3}, {16, 16}, {32, 64}, {33, 65}, {64, 512}, {130, 530}, {0, 5}, {5, 0}}) {
+      for (DType t : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Float8E4M3FN, DType::Int8,
+                      DType::Int32, DType::Int64, DType::Bool})
+        for (auto [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 70},
+                                     {70, 1},
+                                     {3, 100},
+                                     {100, 3},
+                                     {16, 16},
+                                     {32, 64},
+                                     {33, 65},
+                                     {64, 512},
+                                     {130, 530},
+                                     {0, 5},
+                                     {5, 0}}) {
           Scoped streams(knobs().stream_bytes, stream);
           expect_same(transposed(2, rows, columns, t, false), 5, {});
           if (t == DType::Float32) expect_same(transposed(2, rows, columns, t, true), 6, {2, 1e-6});
@@ -176,15 +189,18 @@ class RandomKernel {
     for (int stages = rank > kept ? pick(0, k.n_parts ? 4 : 2) : 0; stages-- > 0;) {
       constexpr ReduceOp ops[] = {ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min,
                                   ReduceOp::Any, ReduceOp::All, ReduceOp::Sum};
-      nodes.push_back(
-          b.reduce(ops[pick(0, 5)], nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))], k.n_parts > 0 && pick(0, 2) > 0));
+      nodes.push_back(b.reduce(ops[pick(0, 5)],
+                               nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))],
+                               k.n_parts > 0 && pick(0, 2) > 0));
       for (int i = pick(0, 2); i-- > 0;) nodes.push_back(combine(b, nodes));
     }
     const kernels::LoopAnalysis info = kernels::analyse(k);
     for (int i = pick(1, k.n_parts ? 3 : 2); i-- > 0;) {
       const std::uint32_t value =
           i == 0 ? nodes.back() : nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
-      const int over = info.dims[value] & info.inside_mask ? rank : info.dims[value] & info.parts_mask ? kept + k.n_parts : kept;
+      const int over = info.dims[value] & info.inside_mask  ? rank
+                       : info.dims[value] & info.parts_mask ? kept + k.n_parts
+                                                            : kept;
       Access a;
       a.buffer = b.buffer(dtype(), true);
       a.strides = row_major(k.extents, over);
@@ -192,7 +208,8 @@ class RandomKernel {
       std::uint32_t predicate = ~0u;
       if (pick(0, 3) == 0) {
         std::uint32_t of = nodes[static_cast<std::size_t>(pick(0, static_cast<int>(nodes.size()) - 1))];
-        if ((kernels::analyse(k).dims[of] & info.reduced_mask & ~((1u << over) - 1)) == 0) predicate = b.cast(of, DType::Bool);
+        if ((kernels::analyse(k).dims[of] & info.reduced_mask & ~((1u << over) - 1)) == 0)
+          predicate = b.cast(of, DType::Bool);
       }
       b.store(a, value, predicate);
     }
@@ -225,17 +242,10 @@ class RandomKernel {
     for (int d = 0; d < rank; ++d) {
       Int& s = a.strides[static_cast<std::size_t>(d)];
       switch (pick(0, 7)) {
-        case 0:
-          s = 0;
-          break;
-        case 1:
-          s = -s.hint();
-          break;
-        case 2:
-          s = pick(-3, 4);
-          break;
-        default:
-          break;
+        case 0: s = 0; break;
+        case 1: s = -s.hint(); break;
+        case 2: s = pick(-3, 4); break;
+        default: break;
       }
       if (k.in_line && d == rank - 1 && s.hint() != 0) put_in_line(a, lowest);
       lowest += std::min<std::int64_t>(0, s.hint() * (k.extents[static_cast<std::size_t>(d)].hint() - 1));
@@ -266,14 +276,10 @@ class RandomKernel {
     auto x = b.cast(any(), t), y = b.cast(any(), t);
     constexpr ScalarOp ops[] = {ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Max, ScalarOp::Min};
     switch (pick(0, 7)) {
-      case 0:
-        return b.op(ScalarOp::Lt, x, y);
-      case 1:
-        return b.op(ScalarOp::Where, b.cast(any(), DType::Bool), x, y);
-      case 2:
-        return b.op(ScalarOp::Abs, x);
-      default:
-        return b.op(ops[pick(0, 4)], x, y);
+      case 0: return b.op(ScalarOp::Lt, x, y);
+      case 1: return b.op(ScalarOp::Where, b.cast(any(), DType::Bool), x, y);
+      case 2: return b.op(ScalarOp::Abs, x);
+      default: return b.op(ops[pick(0, 4)], x, y);
     }
   }
   std::mt19937 rng;

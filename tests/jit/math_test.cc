@@ -84,18 +84,10 @@ std::vector<float> samples(std::size_t n, unsigned seed) {
   std::vector<float> x = kSpecials;
   while (x.size() < n) {
     switch (x.size() % 4) {
-      case 0:
-        x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng())));
-        break;  // every binade alike
-      case 1:
-        x.push_back(std::uniform_real_distribution<float>(-1.2f, 1.2f)(rng));
-        break;
-      case 2:
-        x.push_back(std::uniform_real_distribution<float>(-12, 12)(rng));
-        break;
-      default:
-        x.push_back(std::uniform_real_distribution<float>(-110, 110)(rng));
-        break;
+      case 0: x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(rng()))); break;  // every binade alike
+      case 1: x.push_back(std::uniform_real_distribution<float>(-1.2f, 1.2f)(rng)); break;
+      case 2: x.push_back(std::uniform_real_distribution<float>(-12, 12)(rng)); break;
+      default: x.push_back(std::uniform_real_distribution<float>(-110, 110)(rng)); break;
     }
   }
   return x;
@@ -108,7 +100,9 @@ struct Function {
 };
 double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
-double bessel_i0(double x) { return std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL : std::cyl_bessel_i(0.0, std::fabs(x)); }
+double bessel_i0(double x) {
+  return std::fabs(x) > 1000 ? std::fabs(x) * HUGE_VAL : std::cyl_bessel_i(0.0, std::fabs(x));
+}
 
 const Function kFunctions[] = {
     {ScalarOp::Exp, std::exp, 2},     {ScalarOp::Exp2, std::exp2, 2},   {ScalarOp::Expm1, std::expm1, 2},
@@ -181,9 +175,7 @@ TEST(Math, BinaryFunctionsAreWithinTheirBound) {
   }
 }
 
-bool has_bounded_error(ScalarOp op) {
-  return kernels::is_function(op);
-}
+bool has_bounded_error(ScalarOp op) { return kernels::is_function(op); }
 
 TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
   int kernels_run = 0;
@@ -248,8 +240,9 @@ TEST(Math, EveryOperationOfEveryDTypeMatchesTheInterpreter) {
   EXPECT_GT(kernels_run, 250);
 }
 
-// What generated code calls for the divisions of floats and of 64-bit integers, against the definitions: the largest multiple
-// of b that a is not below (of positive b), and what is left. Numbers whose every step is exact in long double or 128 bits.
+// What generated code calls for the divisions of floats and of 64-bit integers, against the definitions: the largest
+// multiple of b that a is not below (of positive b), and what is left. Numbers whose every step is exact in long double
+// or 128 bits.
 TEST(Math, DivisionsThatAreCalledAreTheirDefinitions) {
   auto called = [](std::string_view name) -> void* {
     for (const jit::RuntimeCall& c : jit::runtime_calls())
@@ -260,24 +253,30 @@ TEST(Math, DivisionsThatAreCalledAreTheirDefinitions) {
   std::mt19937 rng(5);
   std::uniform_int_distribution<int> numerator(-4000, 4000), shift(0, 8);
   std::vector<float> a, b, q(1), r(1);
-  auto floats = reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_FloorDiv_f32"));
-  auto rests = reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_Remainder_f32"));
+  auto floats =
+      reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_FloorDiv_f32"));
+  auto rests =
+      reinterpret_cast<void (*)(const float*, const float*, float*, std::int64_t)>(called("reprise_Remainder_f32"));
   ASSERT_TRUE(floats && rests);
   for (int i = 0; i < 20000; ++i) {
-    const float x = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng)), y = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng));
+    const float x = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng)),
+                y = std::ldexp(static_cast<float>(numerator(rng)), -shift(rng));
     if (y == 0) continue;
     floats(&x, &y, q.data(), 1), rests(&x, &y, r.data(), 1);
     // Both scaled to integers.
     const auto n = static_cast<std::int64_t>(std::ldexp(x, 8)), d = static_cast<std::int64_t>(std::ldexp(y, 8));
     std::int64_t want = 0;
-    while ((want + 1) * std::abs(d) <= (d < 0 ? -n : n)) want += std::max<std::int64_t>(1, ((d < 0 ? -n : n) - want * std::abs(d)) / std::abs(d));
+    while ((want + 1) * std::abs(d) <= (d < 0 ? -n : n))
+      want += std::max<std::int64_t>(1, ((d < 0 ? -n : n) - want * std::abs(d)) / std::abs(d));
     while (want * std::abs(d) > (d < 0 ? -n : n)) --want;
     ASSERT_EQ(q[0], static_cast<float>(want)) << x << " by " << y;
     ASSERT_EQ(r[0], std::ldexp(static_cast<float>(n - want * d), -8)) << x << " by " << y;
   }
   using Integers = void (*)(const std::int64_t*, const std::int64_t*, std::int64_t*, std::int64_t);
-  auto trunc_div = reinterpret_cast<Integers>(called("reprise_TruncDiv_i64")), floor_div = reinterpret_cast<Integers>(called("reprise_FloorDiv_i64")),
-       rest = reinterpret_cast<Integers>(called("reprise_Remainder_i64")), power = reinterpret_cast<Integers>(called("reprise_Pow_i64"));
+  auto trunc_div = reinterpret_cast<Integers>(called("reprise_TruncDiv_i64")),
+       floor_div = reinterpret_cast<Integers>(called("reprise_FloorDiv_i64")),
+       rest = reinterpret_cast<Integers>(called("reprise_Remainder_i64")),
+       power = reinterpret_cast<Integers>(called("reprise_Pow_i64"));
   ASSERT_TRUE(trunc_div && floor_div && rest && power);
   const std::int64_t ends[] = {INT64_MIN, INT64_MIN + 1, -7, -2, -1, 0, 1, 2, 3, 10, INT64_MAX - 1, INT64_MAX};
   for (std::int64_t x : ends)

@@ -33,11 +33,7 @@ class FencedBuffer {
     data_ = flush_end ? first_ + inner_ - bytes : first_;
   }
   FencedBuffer(FencedBuffer&& o) noexcept
-      : base_(std::exchange(o.base_, nullptr)),
-        first_(o.first_),
-        data_(o.data_),
-        bytes_(o.bytes_),
-        inner_(o.inner_),
+      : base_(std::exchange(o.base_, nullptr)), first_(o.first_), data_(o.data_), bytes_(o.bytes_), inner_(o.inner_),
         total_(o.total_) {}
   ~FencedBuffer() {
     if (base_) munmap(base_, total_);
@@ -108,37 +104,19 @@ inline void fill(DType t, char* p, std::size_t bytes, std::mt19937& rng) {
   auto put = [&](std::size_t i, auto v) { std::memcpy(p + i * sizeof v, &v, sizeof v); };
   for (std::size_t i = 0; i < n; ++i) {
     switch (t) {
-      case DType::Float32:
-        put(i, static_cast<float>(real(rng)));
-        break;
-      case DType::Float64:
-        put(i, real(rng));
-        break;
-      case DType::Float16:
-        put(i, Half(static_cast<float>(real(rng))));
-        break;
-      case DType::BFloat16:
-        put(i, BFloat16(static_cast<float>(real(rng))));
-        break;
+      case DType::Float32: put(i, static_cast<float>(real(rng))); break;
+      case DType::Float64: put(i, real(rng)); break;
+      case DType::Float16: put(i, Half(static_cast<float>(real(rng)))); break;
+      case DType::BFloat16: put(i, BFloat16(static_cast<float>(real(rng)))); break;
       case DType::Float8E4M3FN:
       case DType::Float8E5M2:
         put(i, static_cast<std::uint8_t>(byte(rng)));  // every code is a value
         break;
-      case DType::Int8:
-        put(i, static_cast<std::int8_t>(small(rng)));
-        break;
-      case DType::UInt8:
-        put(i, static_cast<std::uint8_t>(byte(rng)));
-        break;
-      case DType::Int32:
-        put(i, static_cast<std::int32_t>(small(rng)));
-        break;
-      case DType::Int64:
-        put(i, static_cast<std::int64_t>(small(rng)));
-        break;
-      case DType::Bool:
-        put(i, static_cast<std::uint8_t>(byte(rng) & 1 ? byte(rng) | 1 : 0));
-        break;
+      case DType::Int8: put(i, static_cast<std::int8_t>(small(rng))); break;
+      case DType::UInt8: put(i, static_cast<std::uint8_t>(byte(rng))); break;
+      case DType::Int32: put(i, static_cast<std::int32_t>(small(rng))); break;
+      case DType::Int64: put(i, static_cast<std::int64_t>(small(rng))); break;
+      case DType::Bool: put(i, static_cast<std::uint8_t>(byte(rng) & 1 ? byte(rng) | 1 : 0)); break;
     }
   }
 }
@@ -149,10 +127,8 @@ inline double difference(DType t, const char* got, const char* want) {
     return v;
   };
   switch (t) {
-    case DType::Float32:
-      return ulps(read(got, float{}), read(want, float{}));
-    case DType::Float64:
-      return ulps(read(got, double{}), read(want, double{}));
+    case DType::Float32: return ulps(read(got, float{}), read(want, float{}));
+    case DType::Float64: return ulps(read(got, double{}), read(want, double{}));
     case DType::Float16: {
       const Half g = read(got, Half{}), w = read(want, Half{});
       return g.bits == w.bits || (std::isnan(static_cast<float>(g)) && std::isnan(static_cast<float>(w)))
@@ -177,8 +153,7 @@ inline double difference(DType t, const char* got, const char* want) {
                  ? 0
                  : std::abs(g.bits - w.bits);
     }
-    default:
-      return std::memcmp(got, want, static_cast<std::size_t>(item_size(t))) == 0 ? 0 : 1e30;
+    default: return std::memcmp(got, want, static_cast<std::size_t>(item_size(t))) == 0 ? 0 : 1e30;
   }
 }
 

@@ -75,16 +75,48 @@ TensorView view_of(char* base, DType t, const Layout& l, const Numbers& n) {
 
 double get(DType t, const char* p) {
   switch (t) {
-    case DType::Float32: { float f; std::memcpy(&f, p, 4); return f; }
-    case DType::Float64: { double f; std::memcpy(&f, p, 8); return f; }
-    case DType::Float16: { Half h; std::memcpy(&h, p, 2); return static_cast<float>(h); }
-    case DType::BFloat16: { BFloat16 h; std::memcpy(&h, p, 2); return static_cast<float>(h); }
-    case DType::Float8E4M3FN: { Float8E4M3FN h; std::memcpy(&h, p, 1); return static_cast<float>(h); }
-    case DType::Float8E5M2: { Float8E5M2 h; std::memcpy(&h, p, 1); return static_cast<float>(h); }
+    case DType::Float32: {
+      float f;
+      std::memcpy(&f, p, 4);
+      return f;
+    }
+    case DType::Float64: {
+      double f;
+      std::memcpy(&f, p, 8);
+      return f;
+    }
+    case DType::Float16: {
+      Half h;
+      std::memcpy(&h, p, 2);
+      return static_cast<float>(h);
+    }
+    case DType::BFloat16: {
+      BFloat16 h;
+      std::memcpy(&h, p, 2);
+      return static_cast<float>(h);
+    }
+    case DType::Float8E4M3FN: {
+      Float8E4M3FN h;
+      std::memcpy(&h, p, 1);
+      return static_cast<float>(h);
+    }
+    case DType::Float8E5M2: {
+      Float8E5M2 h;
+      std::memcpy(&h, p, 1);
+      return static_cast<float>(h);
+    }
     case DType::Int8: return *reinterpret_cast<const std::int8_t*>(p);
     case DType::UInt8: return *reinterpret_cast<const std::uint8_t*>(p);
-    case DType::Int32: { std::int32_t i; std::memcpy(&i, p, 4); return i; }
-    case DType::Int64: { std::int64_t i; std::memcpy(&i, p, 8); return static_cast<double>(i); }
+    case DType::Int32: {
+      std::int32_t i;
+      std::memcpy(&i, p, 4);
+      return i;
+    }
+    case DType::Int64: {
+      std::int64_t i;
+      std::memcpy(&i, p, 8);
+      return static_cast<double>(i);
+    }
     case DType::Bool: return *p != 0;
   }
   return 0;
@@ -92,16 +124,44 @@ double get(DType t, const char* p) {
 
 void put(DType t, char* p, double v) {
   switch (t) {
-    case DType::Float32: { float f = static_cast<float>(v); std::memcpy(p, &f, 4); break; }
+    case DType::Float32: {
+      float f = static_cast<float>(v);
+      std::memcpy(p, &f, 4);
+      break;
+    }
     case DType::Float64: std::memcpy(p, &v, 8); break;
-    case DType::Float16: { Half h(static_cast<float>(v)); std::memcpy(p, &h, 2); break; }
-    case DType::BFloat16: { BFloat16 h(static_cast<float>(v)); std::memcpy(p, &h, 2); break; }
-    case DType::Float8E4M3FN: { Float8E4M3FN h(static_cast<float>(v)); std::memcpy(p, &h, 1); break; }
-    case DType::Float8E5M2: { Float8E5M2 h(static_cast<float>(v)); std::memcpy(p, &h, 1); break; }
+    case DType::Float16: {
+      Half h(static_cast<float>(v));
+      std::memcpy(p, &h, 2);
+      break;
+    }
+    case DType::BFloat16: {
+      BFloat16 h(static_cast<float>(v));
+      std::memcpy(p, &h, 2);
+      break;
+    }
+    case DType::Float8E4M3FN: {
+      Float8E4M3FN h(static_cast<float>(v));
+      std::memcpy(p, &h, 1);
+      break;
+    }
+    case DType::Float8E5M2: {
+      Float8E5M2 h(static_cast<float>(v));
+      std::memcpy(p, &h, 1);
+      break;
+    }
     case DType::Int8: *p = static_cast<char>(v); break;
     case DType::UInt8: *p = static_cast<char>(static_cast<std::uint8_t>(v)); break;
-    case DType::Int32: { std::int32_t i = static_cast<std::int32_t>(v); std::memcpy(p, &i, 4); break; }
-    case DType::Int64: { std::int64_t i = static_cast<std::int64_t>(v); std::memcpy(p, &i, 8); break; }
+    case DType::Int32: {
+      std::int32_t i = static_cast<std::int32_t>(v);
+      std::memcpy(p, &i, 4);
+      break;
+    }
+    case DType::Int64: {
+      std::int64_t i = static_cast<std::int64_t>(v);
+      std::memcpy(p, &i, 8);
+      break;
+    }
     case DType::Bool: *p = v != 0; break;
   }
 }
@@ -130,7 +190,8 @@ void write(const TensorView& v, const Elements& from) {
 
 class Run {
  public:
-  Run(const graph::Graph& g, const Lowered& l, const Numbers& n, bool jit) : g_(g), l_(l), n_(n), jit_(jit), memory_(l.buffers.size()), at_(l.buffers.size()) {}
+  Run(const graph::Graph& g, const Lowered& l, const Numbers& n, bool jit)
+      : g_(g), l_(l), n_(n), jit_(jit), memory_(l.buffers.size()), at_(l.buffers.size()) {}
 
   Outcome run(const std::vector<Elements>& inputs) {
     Outcome out;
@@ -180,7 +241,8 @@ class Run {
         input_buffer_[buffer.index] = b;
         const Layout& layout = g_.meta(g_.inputs[buffer.index].value).layout;
         std::int64_t last = 1;
-        for (std::size_t d = 0; d < layout.sizes.size(); ++d) last += std::max<std::int64_t>(number(layout.sizes[d], n_) - 1, 0) * number(layout.strides[d], n_);
+        for (std::size_t d = 0; d < layout.sizes.size(); ++d)
+          last += std::max<std::int64_t>(number(layout.sizes[d], n_) - 1, 0) * number(layout.strides[d], n_);
         bytes = last * item_size(buffer.dtype);
       }
       memory_[b].allocate(bytes, 0xEE);
@@ -214,7 +276,8 @@ class Run {
     std::vector<std::int64_t> ints;
     for (Int i : native.ints) ints.push_back(number(i, n_));
     std::vector<Number> numbers;
-    for (const Scalar& s : native.numbers) numbers.push_back({s.is_float(), s.to_double(), s.is_float() ? 0 : number(s.to_int(), n_)});
+    for (const Scalar& s : native.numbers)
+      numbers.push_back({s.is_float(), s.to_double(), s.is_float() ? 0 : number(s.to_int(), n_)});
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (!numbers[i].is_float) numbers[i].f = static_cast<double>(numbers[i].i);
     }
@@ -222,8 +285,11 @@ class Run {
     std::vector<void*> micro;
     for (const KernelCode& spec : native.micro) micro.push_back(code.emplace_back(jit::compile(spec))->entry);
     KernelFault fault;
-    NativeArgs args{tensors.data(), native.args.data(), ints.data(), numbers.data(), native.strings.data(),
-                    static_cast<std::uint32_t>(native.args.size()), native.first_result, native.n_results, micro.data(), &fault};
+    NativeArgs args{tensors.data(),        native.args.data(),
+                    ints.data(),           numbers.data(),
+                    native.strings.data(), static_cast<std::uint32_t>(native.args.size()),
+                    native.first_result,   native.n_results,
+                    micro.data(),          &fault};
     native.fn(args);
     return fault.failed ? fault.message : "";
   }
@@ -235,7 +301,8 @@ class Run {
       const Lowered::Out& out = l_.outputs[o];
       if (spec.kind != graph::OutputSpec::Kind::NewValueOfInput || out.in_place) continue;
       DType t = g_.meta(spec.value).dtype;
-      writes.push_back({view_of(at_[input_buffer_[spec.source]], t, out.target, n_), read(view_of(at_[static_cast<std::size_t>(out.buffer)], t, out.layout, n_))});
+      writes.push_back({view_of(at_[input_buffer_[spec.source]], t, out.target, n_),
+                        read(view_of(at_[static_cast<std::size_t>(out.buffer)], t, out.layout, n_))});
     }
     for (auto& [to, from] : writes) write(to, from);
   }
@@ -254,7 +321,8 @@ class Run {
 
 std::int64_t number(Int i, const Numbers& n) { return i.is_symbolic() ? evaluate(i.expr(), n) : i.hint(); }
 
-Outcome execute(const graph::Graph& g, const Lowered& l, const Numbers& n, const std::vector<Elements>& inputs, bool jit) {
+Outcome execute(const graph::Graph& g, const Lowered& l, const Numbers& n, const std::vector<Elements>& inputs,
+                bool jit) {
   return Run(g, l, n, jit).run(inputs);
 }
 

@@ -65,12 +65,15 @@ TEST(Fusion, QuantizationByRowsIsOneKernel) {
   })";
   auto number = [](std::string text, int first, int from) {  // %20.. become %from..
     for (int i = 0; i < 7; ++i)
-      for (std::string was = "%" + std::to_string(20 + i); text.find(was) != std::string::npos;) text.replace(text.find(was), was.size(), "%" + std::to_string(from + i));
+      for (std::string was = "%" + std::to_string(20 + i); text.find(was) != std::string::npos;)
+        text.replace(text.find(was), was.size(), "%" + std::to_string(from + i));
     for (std::size_t at; (at = text.find("@")) != std::string::npos;) text.replace(at, 1, "%" + std::to_string(first));
     return text;
   };
   expect_one_kernel("graph f(%0 \"x\": f32[s0, s1]) {" + number(kQuantize, 0, 1));
-  expect_one_kernel("graph f(%0 \"x\": f32[s0, s1], %1 \"w\": f32[s1]) {\n%2 = rms_norm(%0, [s1], %1, 1e-06) : f32[s0, s1]" + number(kQuantize, 2, 3));
+  expect_one_kernel(
+      "graph f(%0 \"x\": f32[s0, s1], %1 \"w\": f32[s1]) {\n%2 = rms_norm(%0, [s1], %1, 1e-06) : f32[s0, s1]" +
+      number(kQuantize, 2, 3));
   // A number that is made of no reduction over these rows keeps its own kernel.
   Program p(R"(graph f(%0 "x": f32[s0, s1], %1 "y": f32[s0, 1]) {
     %2 = exp(%1) : f32[s0, 1]
@@ -85,13 +88,19 @@ TEST(Fusion, QuantizationOfOneRowIsOneKernel) {
   for (const char* x : {"1, s0", "s0"}) {
     const std::string of = x, row = of == "s0" ? "1" : "1, 1", dim = of == "s0" ? "[0]" : "[-1]";
     expect_one_kernel((R"(graph f(%0 "x": f32[)" + of + R"(]) {
-    %1 = abs(%0) : f32[)" + of + R"(]
-    %2 = amax(%1, )" + dim + R"(, true) : f32[)" + row + R"(]
-    %3 = mul(%2, 0.007874) : f32[)" + row + R"(]
-    %4 = div(%0, %3, None) : f32[)" + of + R"(]
-    %5 = to(%4, int8) : i8[)" + of + R"(]
+    %1 = abs(%0) : f32[)" +
+                       of + R"(]
+    %2 = amax(%1, )" + dim +
+                       R"(, true) : f32[)" + row + R"(]
+    %3 = mul(%2, 0.007874) : f32[)" +
+                       row + R"(]
+    %4 = div(%0, %3, None) : f32[)" +
+                       of + R"(]
+    %5 = to(%4, int8) : i8[)" +
+                       of + R"(]
     return user %5, user %3
-  })").c_str());
+  })")
+                          .c_str());
   }
 }
 
@@ -124,23 +133,35 @@ TEST(Fusion, RowsAndPartsOfThemAreOneKernel) {
     std::string row, parts, of;
   };
   for (const Sizes& s : {Sizes{"s1*128", "s1", "128"}, {"s1*s2", "s1", "s2"}, {"4096", "32", "128"}}) {
-    const std::string whole = "[s0, " + s.row + "]", seen = "[s0, " + s.parts + ", " + s.of + "]", part = "[s0, " + s.parts + ", 1]";
+    const std::string whole = "[s0, " + s.row + "]", seen = "[s0, " + s.parts + ", " + s.of + "]",
+                      part = "[s0, " + s.parts + ", 1]";
     for (const char* t : {"f32", "bf16"}) {
       const std::string type = t;
       const std::string quantize = R"(
-    %5 = view(%4, )" + seen + ") : " + type + seen + R"(
-    %6 = to(%5, f32) : f32)" + seen + R"(
+    %5 = view(%4, )" + seen +
+                                   ") : " + type + seen + R"(
+    %6 = to(%5, f32) : f32)" + seen +
+                                   R"(
     %7 = abs(%6) : f32)" + seen + R"(
-    %8 = amax(%7, [-1], true) : f32)" + part + R"(
-    %9 = clamp(%8, 1e-08, None) : f32)" + part + R"(
-    %10 = div(%9, 448.0, None) : f32)" + part + R"(
-    %11 = div(%6, %10, None) : f32)" + seen + R"(
-    %12 = to(%11, f8e4m3fn) : f8e4m3fn)" + seen + "\n";
-      const std::string given = "graph f(%0 \"x\": " + type + whole + ", %1 \"w\": " + type + "[" + s.row + "], %2 \"r\": " + type + whole;
-      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" + s.row + "], %1, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
-      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = layer_norm(%3, [" + s.row + "], %1, None, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
-      expect_one_kernel(given + " mutates_data) {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" + s.row + "], %1, 1e-06) : " + type + whole +
-                        quantize + "return user %12, user %10, new_value_of 2 %3\n}");
+    %8 = amax(%7, [-1], true) : f32)" +
+                                   part + R"(
+    %9 = clamp(%8, 1e-08, None) : f32)" +
+                                   part + R"(
+    %10 = div(%9, 448.0, None) : f32)" +
+                                   part + R"(
+    %11 = div(%6, %10, None) : f32)" +
+                                   seen + R"(
+    %12 = to(%11, f8e4m3fn) : f8e4m3fn)" +
+                                   seen + "\n";
+      const std::string given =
+          "graph f(%0 \"x\": " + type + whole + ", %1 \"w\": " + type + "[" + s.row + "], %2 \"r\": " + type + whole;
+      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" + s.row +
+                        "], %1, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
+      expect_one_kernel(given + ") {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = layer_norm(%3, [" + s.row +
+                        "], %1, None, 1e-06) : " + type + whole + quantize + "return user %12, user %10\n}");
+      expect_one_kernel(given + " mutates_data) {\n%3 = add(%2, %0, 1) : " + type + whole + "\n%4 = rms_norm(%3, [" +
+                        s.row + "], %1, 1e-06) : " + type + whole + quantize +
+                        "return user %12, user %10, new_value_of 2 %3\n}");
     }
   }
   // A row's sum of what is made of its parts, and a mean of all of it beside.
@@ -194,16 +215,19 @@ TEST(Fusion, NormsAreOneKernelEach) {
   })");
 }
 
-// Rotary positions as they are usually written: halves that are rotated by a cat, positions' numbers alike for all heads.
+// Rotary positions as they are usually written: halves that are rotated by a cat, positions' numbers alike for all
+// heads.
 TEST(Fusion, RotatedHalvesAreOneKernel) {
   for (const auto& [d, h] : {std::pair<std::string, std::string>{"64", "32"}, {"2*s3", "s3"}})
     for (const char* t : {"f32", "bf16"}) {
       const std::string type = t, whole = "[s0, s1, s2, " + d + "]", half = type + "[s0, s1, s2, " + h + "]";
       const std::string strides = "{s1*s2*" + d + ", s2*" + d + ", " + d + ", 1}";
-      expect_one_kernel("graph f(%0 \"x\": " + type + whole + ", %1 \"cos\": " + type + "[s2, " + d + "], %2 \"sin\": " + type + "[s2, " + d + "]) {\n" +
-                        "%3 = slice(%0, 3, 0, " + h + ", 1) : " + half + strides + "\n%4 = slice(%0, 3, " + h + ", " + d + ", 1) : " + half + strides + "+(" + h +
-                        ")\n%5 = neg(%4) : " + half + "\n%6 = cat([%5, %3], 3) : " + type + whole + "\n%7 = mul(%6, %2) : " + type + whole + "\n%8 = mul(%0, %1) : " + type +
-                        whole + "\n%9 = add(%8, %7, 1) : " + type + whole + "\nreturn user %9\n}");
+      expect_one_kernel("graph f(%0 \"x\": " + type + whole + ", %1 \"cos\": " + type + "[s2, " + d +
+                        "], %2 \"sin\": " + type + "[s2, " + d + "]) {\n" + "%3 = slice(%0, 3, 0, " + h +
+                        ", 1) : " + half + strides + "\n%4 = slice(%0, 3, " + h + ", " + d + ", 1) : " + half +
+                        strides + "+(" + h + ")\n%5 = neg(%4) : " + half + "\n%6 = cat([%5, %3], 3) : " + type + whole +
+                        "\n%7 = mul(%6, %2) : " + type + whole + "\n%8 = mul(%0, %1) : " + type + whole +
+                        "\n%9 = add(%8, %7, 1) : " + type + whole + "\nreturn user %9\n}");
     }
 }
 
@@ -255,15 +279,20 @@ TEST(Fusion, SiblingsThatShareWhatTheyAreMadeOf) {
 // However many layers there are that read the same angles, the other half of the same layer is found.
 TEST(Fusion, SiblingsOfOneOfManyLayers) {
   constexpr int kLayers = 24;
-  std::string text = "graph f(%0 \"x\": f32[s0, 64], %1 \"cos\": f32[s0, 32], %2 \"sin\": f32[s0, 32], %3 \"w\": f32[64, 64]) {\n";
+  std::string text =
+      "graph f(%0 \"x\": f32[s0, 64], %1 \"cos\": f32[s0, 32], %2 \"sin\": f32[s0, 32], %3 \"w\": f32[64, 64]) {\n";
   int x = 0, next = 4;
   for (int i = 0; i < kLayers; ++i) {
     const auto v = [&](int k) { return "%" + std::to_string(next + k); };
     const std::string half = " : f32[s0, 32]\n", in = "%" + std::to_string(x);
-    text += v(0) + " = slice(" + in + ", 1, 0, 32, 1) : f32[s0, 32]{64, 1}\n" + v(1) + " = slice(" + in + ", 1, 32, 64, 1) : f32[s0, 32]{64, 1}+32\n";
-    text += v(2) + " = mul(" + v(0) + ", %1)" + half + v(3) + " = mul(" + v(1) + ", %2)" + half + v(4) + " = sub(" + v(2) + ", " + v(3) + ", 1)" + half;
-    text += v(5) + " = mul(" + v(1) + ", %1)" + half + v(6) + " = mul(" + v(0) + ", %2)" + half + v(7) + " = add(" + v(5) + ", " + v(6) + ", 1)" + half;
-    text += v(8) + " = cat([" + v(4) + ", " + v(7) + "], 1) : f32[s0, 64]\n" + v(9) + " = linear(" + v(8) + ", %3, None) : f32[s0, 64]\n";
+    text += v(0) + " = slice(" + in + ", 1, 0, 32, 1) : f32[s0, 32]{64, 1}\n" + v(1) + " = slice(" + in +
+            ", 1, 32, 64, 1) : f32[s0, 32]{64, 1}+32\n";
+    text += v(2) + " = mul(" + v(0) + ", %1)" + half + v(3) + " = mul(" + v(1) + ", %2)" + half + v(4) + " = sub(" +
+            v(2) + ", " + v(3) + ", 1)" + half;
+    text += v(5) + " = mul(" + v(1) + ", %1)" + half + v(6) + " = mul(" + v(0) + ", %2)" + half + v(7) + " = add(" +
+            v(5) + ", " + v(6) + ", 1)" + half;
+    text += v(8) + " = cat([" + v(4) + ", " + v(7) + "], 1) : f32[s0, 64]\n" + v(9) + " = linear(" + v(8) +
+            ", %3, None) : f32[s0, 64]\n";
     x = next + 9, next += 10;
   }
   Program p(text + "return user %" + std::to_string(x) + "\n}");
@@ -316,7 +345,8 @@ TEST(Fusion, NoFuseGivesOneLaunchANode) {
     %1 = exp(%0) : f32[s0]
     %2 = neg(%1) : f32[s0]
     return user %2
-  })", Mode::NoFuse);
+  })",
+            Mode::NoFuse);
   EXPECT_EQ(p.names(), (std::vector<std::string>{"exp", "neg"}));
 }
 
@@ -341,7 +371,8 @@ TEST(Joins, ComputedPartsOfCatAreNotCopied) {
   EXPECT_EQ(p.count(Buffer::Kind::Temp), 0) << all(p);
 }
 
-constexpr std::string_view kCache = R"(graph step(%0 "k": f32[1, 64, 8] mutates_data, %1 "x": f32[1, 1, 8], %2 "w": f32[8, 8], %3 "pos": i64[1]) {
+constexpr std::string_view kCache =
+    R"(graph step(%0 "k": f32[1, 64, 8] mutates_data, %1 "x": f32[1, 1, 8], %2 "w": f32[8, 8], %3 "pos": i64[1]) {
     %4 = linear(%1, %2, None) : f32[1, 1, 8]
     %5 = slice_scatter(%0, %4, 1, s0, s0 + 1, 1) : f32[1, 64, 8]
     %6 = slice(%5, 1, 0, s0 + 1, 1) : f32[1, s0 + 1, 8]{512, 8, 1}
@@ -517,7 +548,8 @@ TEST(TempPlan, RandomLivesThatOverlapShareNoByte) {
       ASSERT_LE(plan.offsets[i] + bytes[i], plan.total);
       for (std::size_t j = 0; j < i; ++j) {
         const bool meet = bytes[i] && bytes[j] && lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
-        const bool apart = plan.offsets[i] + bytes[i] <= plan.offsets[j] || plan.offsets[j] + bytes[j] <= plan.offsets[i];
+        const bool apart =
+            plan.offsets[i] + bytes[i] <= plan.offsets[j] || plan.offsets[j] + bytes[j] <= plan.offsets[i];
         ASSERT_TRUE(!meet || apart) << "trial " << trial << ": " << i << " and " << j;
       }
     }

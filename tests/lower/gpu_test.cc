@@ -31,14 +31,18 @@ TEST(GpuLowering, SamplingEndsInOneGraph) {
     %3 = rand([s0, 1], float32, 'cpu', 7, 9) : f32[s0, 1]
     return user %2, user %3
   })");
-  EXPECT_EQ(std::count_if(l.launches.begin(), l.launches.end(), is_native), 0) << "seed and offset are words of the recording, no steps of the host";
+  EXPECT_EQ(std::count_if(l.launches.begin(), l.launches.end(), is_native), 0)
+      << "seed and offset are words of the recording, no steps of the host";
 }
 
-// A bias is added by the product's own kernels; nothing goes over the result again. On the host it becomes part of what follows.
+// A bias is added by the product's own kernels; nothing goes over the result again. On the host it becomes part of what
+// follows.
 TEST(GpuLowering, ABiasIsPartOfTheProduct) {
   auto text = [](const std::string& device) {
-    return "graph f(%0 \"x\": f32[s0, 64]" + device + ", %1 \"w\": f32[32, 64]" + device + ", %2 \"b\": f32[32]" + device + R"() {
-      %3 = linear(%0, %1, %2) : f32[s0, 32])" + device + R"(
+    return "graph f(%0 \"x\": f32[s0, 64]" + device + ", %1 \"w\": f32[32, 64]" + device + ", %2 \"b\": f32[32]" +
+           device + R"() {
+      %3 = linear(%0, %1, %2) : f32[s0, 32])" +
+           device + R"(
       return user %3
     })";
   };
@@ -68,10 +72,11 @@ TEST(GpuLowering, SamplesWithoutReplacement) {
       return gpu && gpu->code.kind() == kind;
     });
   };
-  for (std::string_view kind : {gpu::CheckWeights::kKind, gpu::Cumsum::kKind, gpu::Draw::kKind, gpu::Arrivals::kKind, gpu::Order::kKind}) EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
+  for (std::string_view kind :
+       {gpu::CheckWeights::kKind, gpu::Cumsum::kKind, gpu::Draw::kKind, gpu::Arrivals::kKind, gpu::Order::kKind})
+    EXPECT_EQ(launches_of(kind), 1) << kind << "\n" << print(l);
   ASSERT_TRUE(l.fault_record);
-  for (const Launch& x : l.launches)
-    EXPECT_TRUE(!x.check || x.check->of == ValueCheck::Of::Weights);
+  for (const Launch& x : l.launches) EXPECT_TRUE(!x.check || x.check->of == ValueCheck::Of::Weights);
 }
 
 // A launch is read by the names of its kernel's arguments; how many blocks work is an expression as sizes are.
@@ -83,16 +88,20 @@ TEST(GpuLowering, LaunchesSayTheirArgumentsByName) {
   })");
   passes::run_pipeline(g);
   const std::string text = print(lower(g, Mode::Full, LaunchStyle::Gpu));
-  for (const char* part : {"gpu linear(a=in0, b=in1, -> c=t", ") as product_dot(dtype=f32, m=1, bias=0) of (m=s0, n=32, k=64, a_offset=0,",
-                           ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows=64, tile_columns=64, tf32=0) of (m=s0,", "rows[0].size=s0",
-                           "as arg_reduce(dtype=f32, least=0, row_dims=1, dims=1, step=whole) of (rows=s0, n=32, chunks=1"})
+  for (const char* part :
+       {"gpu linear(a=in0, b=in1, -> c=t", ") as product_dot(dtype=f32, m=1, bias=0) of (m=s0, n=32, k=64, a_offset=0,",
+        ") as product(dtype=f32, a_lines=deep, b_lines=deep, row_dims=1, bias=0, tile_rows=64, tile_columns=64, "
+        "tf32=0) of (m=s0,",
+        "rows[0].size=s0",
+        "as arg_reduce(dtype=f32, least=0, row_dims=1, dims=1, step=whole) of (rows=s0, n=32, chunks=1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
 // Blocks as the kernels were given them before there were expressions of them: by the sizes of a call.
 TEST(GpuLowering, BlocksFollowSizes) {
   for (std::int64_t m : {0, 1, 5, 8, 9, 200}) {
-    graph::Graph g = graph::parse("graph f(%0 \"x\": f32[s0, 64], %1 \"w\": f32[s1, 64]) where s0 = " + std::to_string(m) + R"(, s1 = 130 {
+    graph::Graph g = graph::parse(
+        "graph f(%0 \"x\": f32[s0, 64], %1 \"w\": f32[s1, 64]) where s0 = " + std::to_string(m) + R"(, s1 = 130 {
       %2 = linear(%0, %1, None) : f32[s0, s1]
       return user %2
     })");
@@ -122,8 +131,16 @@ TEST(GpuLowering, TilesOfTensorCoresFollowSizes) {
     int rows, columns;
     std::int64_t blocks;
   };
-  for (const Case& c : {Case{4096, 4096, 128, 256, 512}, {2048, 2048, 128, 256, 128}, {1024, 1024, 128, 64, 128}, {128, 4096, 64, 64, 128}, {20, 32000, 64, 64, 500}, {512, 512, 64, 64, 64}, {9, 9, 64, 64, 1}}) {
-    graph::Graph g = graph::parse("graph f(%0 \"x\": bf16[s0, 64], %1 \"w\": bf16[s1, 64]) where s0 = " + std::to_string(c.m) + ", s1 = " + std::to_string(c.n) + R"( {
+  for (const Case& c : {Case{4096, 4096, 128, 256, 512},
+                        {2048, 2048, 128, 256, 128},
+                        {1024, 1024, 128, 64, 128},
+                        {128, 4096, 64, 64, 128},
+                        {20, 32000, 64, 64, 500},
+                        {512, 512, 64, 64, 64},
+                        {9, 9, 64, 64, 1}}) {
+    graph::Graph g =
+        graph::parse("graph f(%0 \"x\": bf16[s0, 64], %1 \"w\": bf16[s1, 64]) where s0 = " + std::to_string(c.m) +
+                     ", s1 = " + std::to_string(c.n) + R"( {
       %2 = linear(%0, %1, None) : bf16[s0, s1]
       return user %2
     })");
@@ -135,9 +152,11 @@ TEST(GpuLowering, TilesOfTensorCoresFollowSizes) {
       if (launched.blocks.hint() == 0) continue;
       const auto* made = launched.code.as<gpu::ProductTiles>();
       ASSERT_TRUE(made) << print(l);
-      tiles += std::to_string(made->tile_rows) + "x" + std::to_string(made->tile_columns) + ": " + std::to_string(launched.blocks.hint());
+      tiles += std::to_string(made->tile_rows) + "x" + std::to_string(made->tile_columns) + ": " +
+               std::to_string(launched.blocks.hint());
     }
-    EXPECT_EQ(tiles, std::to_string(c.rows) + "x" + std::to_string(c.columns) + ": " + std::to_string(c.blocks)) << c.m << " x " << c.n;
+    EXPECT_EQ(tiles, std::to_string(c.rows) + "x" + std::to_string(c.columns) + ": " + std::to_string(c.blocks))
+        << c.m << " x " << c.n;
   }
 }
 
@@ -151,14 +170,16 @@ TEST(LaunchOf, WantsEveryArgument) {
   };
   EXPECT_EQ(copy(true).ints.size(), 6u);
   EXPECT_EQ(copy(true).written, (std::vector<bool>{false, true}));
-  EXPECT_NE(test::error_of([&] { copy(false); }).message().find("copy was not told its buffer y.buffer"), std::string::npos);
+  EXPECT_NE(test::error_of([&] { copy(false); }).message().find("copy was not told its buffer y.buffer"),
+            std::string::npos);
   auto longer = [] {
     LaunchOf l(gpu::CopyElements{DType::Float32, 1});
     l->n = 5, l->sizes = {5, 1};
     l->x = {.buffer = 0, .offset = 0, .strides = {1, 0}}, l->y = {.buffer = 1, .offset = 0, .strides = {1, 0}};
     return l.in(1);
   };
-  EXPECT_NE(test::error_of(longer).message().find("copy has 8 arguments, and was told 11"), std::string::npos) << test::error_of(longer).message();
+  EXPECT_NE(test::error_of(longer).message().find("copy has 8 arguments, and was told 11"), std::string::npos)
+      << test::error_of(longer).message();
 }
 
 // What code is has one text: equal parameters of another kind, or in other places, are other code.
@@ -170,7 +191,8 @@ TEST(KernelCode, IsItsText) {
   ASSERT_TRUE(dot.as<gpu::ProductDot>());
   EXPECT_EQ(dot.as<gpu::ProductDot>()->m, 4);
   EXPECT_FALSE(dot.as<gpu::ProductSum>());
-  EXPECT_EQ(KernelCode(gpu::IndexOffsets{{DType::Int64, DType::Int32}, 2}).text(), "index_offsets(indices=[i64, i32], dims=2)");
+  EXPECT_EQ(KernelCode(gpu::IndexOffsets{{DType::Int64, DType::Int32}, 2}).text(),
+            "index_offsets(indices=[i64, i32], dims=2)");
   EXPECT_EQ(KernelCode(gpu::IndexLast{}).text(), "index_last()");
 }
 

@@ -15,10 +15,13 @@
 namespace reprise::kernels {
 namespace {
 
-Lowered for_gpu(const std::string& body, const std::string& rows = "1", const std::string& k = "64", Mode mode = Mode::Full) {
+Lowered for_gpu(const std::string& body, const std::string& rows = "1", const std::string& k = "64",
+                Mode mode = Mode::Full) {
   const std::string row = "bf16[" + rows + ", " + k + "]", w = "bf16[32, " + k + "]";
-  graph::Graph g = graph::parse("graph f(%0 \"x\": " + row + ", %1 \"norm\": bf16[" + k + "], %2 \"w\": " + w + ", %3 \"v\": " + w + ", %4 \"r\": bf16[" + rows + ", 32], %5 \"u\": bf16[48, 32], %6 \"n\": bf16[32]) " +
-                                (rows[0] == 's' ? "where " + rows + " = 1 " : "") + "{\n" + body + "\n}");
+  graph::Graph g =
+      graph::parse("graph f(%0 \"x\": " + row + ", %1 \"norm\": bf16[" + k + "], %2 \"w\": " + w + ", %3 \"v\": " + w +
+                   ", %4 \"r\": bf16[" + rows + ", 32], %5 \"u\": bf16[48, 32], %6 \"n\": bf16[32]) " +
+                   (rows[0] == 's' ? "where " + rows + " = 1 " : "") + "{\n" + body + "\n}");
   passes::run_pipeline(g);
   return lower(g, mode, LaunchStyle::Gpu);
 }
@@ -47,10 +50,12 @@ TEST(JoinedProducts, ANormAndAGate) {
   EXPECT_EQ(all[0]->parts.size(), 1u);
   EXPECT_TRUE(all[0]->early);
   EXPECT_TRUE(std::get<GpuLaunch>(l.launches[0].what).blocks.hint() == 8) << "32 points, a warp each";
-  EXPECT_TRUE(joined(for_gpu(kGate + "\nreturn user %11", "1", "64", Mode::NoFuse)).empty()) << "every operator by itself";
+  EXPECT_TRUE(joined(for_gpu(kGate + "\nreturn user %11", "1", "64", Mode::NoFuse)).empty())
+      << "every operator by itself";
 }
 
-// A residual that is normalized for the next products: what adds it belongs to the one before, the norm to those behind.
+// A residual that is normalized for the next products: what adds it belongs to the one before, the norm to those
+// behind.
 TEST(JoinedProducts, AResidualBetweenTwo) {
   const Lowered l = for_gpu(R"(%7 = linear(%0, %2, None) : bf16[1, 32]
     %8 = add(%4, %7, 1) : bf16[1, 32]
@@ -76,12 +81,20 @@ TEST(JoinedProducts, MatricesOfOneRow) {
 }
 
 TEST(JoinedProducts, NotWhereSeveralRowsMayCome) {
-  EXPECT_TRUE(joined(for_gpu("%7 = linear(%0, %2, None) : bf16[2, 32]\n%8 = add(%4, %7, 1) : bf16[2, 32]\nreturn user %8", "2")).empty());
-  EXPECT_TRUE(joined(for_gpu("%7 = linear(%0, %2, None) : bf16[s0, 32]\n%8 = add(%4, %7, 1) : bf16[s0, 32]\nreturn user %8", "s0")).empty());
+  EXPECT_TRUE(
+      joined(for_gpu("%7 = linear(%0, %2, None) : bf16[2, 32]\n%8 = add(%4, %7, 1) : bf16[2, 32]\nreturn user %8", "2"))
+          .empty());
+  EXPECT_TRUE(
+      joined(
+          for_gpu("%7 = linear(%0, %2, None) : bf16[s0, 32]\n%8 = add(%4, %7, 1) : bf16[s0, 32]\nreturn user %8", "s0"))
+          .empty());
 }
 
 TEST(JoinedProducts, NotWhereLinesAreNoMultipleOf16Bytes) {
-  EXPECT_TRUE(joined(for_gpu("%7 = linear(%0, %2, None) : bf16[1, 32]\n%8 = add(%4, %7, 1) : bf16[1, 32]\nreturn user %8", "1", "60")).empty());
+  EXPECT_TRUE(
+      joined(for_gpu("%7 = linear(%0, %2, None) : bf16[1, 32]\n%8 = add(%4, %7, 1) : bf16[1, 32]\nreturn user %8", "1",
+                     "60"))
+          .empty());
 }
 
 TEST(JoinedProducts, NotAlone) {
@@ -90,7 +103,8 @@ TEST(JoinedProducts, NotAlone) {
 
 // The product is a result, too: what is computed of it reads it from memory.
 TEST(JoinedProducts, NotWhatOthersRead) {
-  const Lowered l = for_gpu("%7 = linear(%0, %2, None) : bf16[1, 32]\n%8 = add(%4, %7, 1) : bf16[1, 32]\nreturn user %8, user %7");
+  const Lowered l =
+      for_gpu("%7 = linear(%0, %2, None) : bf16[1, 32]\n%8 = add(%4, %7, 1) : bf16[1, 32]\nreturn user %8, user %7");
   EXPECT_TRUE(joined(l).empty()) << print(l);
 }
 

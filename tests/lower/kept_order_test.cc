@@ -42,7 +42,9 @@ TEST(KeptOrder, AnswersAsASearchOfEverything) {
       }
       std::uint32_t a = any(), b = any();
       const std::uint32_t from[] = {b};
-      const bool reached = a == b || (order.before(b, a) && order.reaches(from, a, [&](std::uint32_t w) { return w == a; }, successors));
+      const bool reached =
+          a == b || (order.before(b, a) && order.reaches(
+                                               from, a, [&](std::uint32_t w) { return w == a; }, successors));
       ASSERT_EQ(reached, leads_to(b, a));
       ASSERT_EQ(a != b && order.put_before(a, b, successors), !reached);
       if (!reached) after[a].push_back(b);

@@ -80,7 +80,8 @@ TEST(KeptAlive, ASumOfManyProducts) {
   }
 }
 
-// A sum that stays apart is made where the one before stands, by the product that is added: one buffer, and no launch of its own.
+// A sum that stays apart is made where the one before stands, by the product that is added: one buffer, and no launch
+// of its own.
 TEST(KeptAlive, ProductsAddToTheirSum) {
   for (const bool returned : {false, true}) {
     Builder b(3);
@@ -101,7 +102,8 @@ TEST(KeptAlive, ProductsAddToTheirSum) {
       EXPECT_EQ(got.fault, "");
     }
     EXPECT_LE(pool_bytes(fused, {40}), pool_bytes(apart, {40})) << print(fused);
-    const auto adds = std::count_if(fused.launches.begin(), fused.launches.end(), [](const Launch& l) { return l.name == "mm_add"; });
+    const auto adds =
+        std::count_if(fused.launches.begin(), fused.launches.end(), [](const Launch& l) { return l.name == "mm_add"; });
     EXPECT_GE(adds, 14) << print(fused);
   }
   // Added to an argument, which stays as it is.
@@ -129,7 +131,8 @@ TEST(KeptAlive, ProductsAddToTheirSum) {
 // What is never stored may be larger than any memory.
 TEST(KeptAlive, ValuesThatFitNowhere) {
   Builder b(std::int64_t{1} << 20);
-  ValueId wide = b.add(graph::OpId::add, {b.add(graph::OpId::unsqueeze, {b.x(), Int(0)}), b.add(graph::OpId::unsqueeze, {b.x(), Int(1)}), Scalar(1)});
+  ValueId wide = b.add(graph::OpId::add, {b.add(graph::OpId::unsqueeze, {b.x(), Int(0)}),
+                                          b.add(graph::OpId::unsqueeze, {b.x(), Int(1)}), Scalar(1)});
   for (int i = 0; i < 4; ++i) wide = b.add(graph::OpId::add, {wide, Scalar(i + 1), Scalar(1)});
   const Lowered l = lower(b.returns(b.add(graph::OpId::amax, {wide, Ints{2}, false})), Mode::Full);
   EXPECT_EQ(l.launches.size(), 1u) << print(l);
@@ -165,7 +168,9 @@ TEST(KeptAlive, RandomProgramsKeepLittleMore) {
         case 0:
         case 1: made.push_back(b.product(any())); break;
         case 2: made.push_back(b.add(graph::OpId::tanh, {any()})); break;
-        case 3: made.push_back(b.add(graph::OpId::sub, {any(), b.add(graph::OpId::amax, {any(), Ints{1}, true}), Scalar(1)})); break;
+        case 3:
+          made.push_back(b.add(graph::OpId::sub, {any(), b.add(graph::OpId::amax, {any(), Ints{1}, true}), Scalar(1)}));
+          break;
         default: made.push_back(b.sum(any(), any())); break;
       }
     }
@@ -184,13 +189,15 @@ TEST(KeptAlive, WeighsInProportion) {
   for (int k = 0; k < 2; ++k) {
     Builder b(64);
     ValueId sum = b.x();
-    for (int i = 0; i < (k ? 4000 : 400); ++i) sum = b.sum(sum, b.product(b.add(graph::OpId::add, {b.x(), Scalar(i), Scalar(1)})));
+    for (int i = 0; i < (k ? 4000 : 400); ++i)
+      sum = b.sum(sum, b.product(b.add(graph::OpId::add, {b.x(), Scalar(i), Scalar(1)})));
     const graph::Graph g = b.returns(b.add(graph::OpId::relu, {sum}));
     seconds[k] = 1e9;
     for (int round = 0; round < 3; ++round) {
       const auto start = std::chrono::steady_clock::now();
       lower(g, Mode::Full);
-      seconds[k] = std::min(seconds[k], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      seconds[k] =
+          std::min(seconds[k], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
   }
   EXPECT_LT(seconds[1], 25 * seconds[0] + 0.05);

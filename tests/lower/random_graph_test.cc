@@ -1,5 +1,5 @@
-// The heart of the tests of lowering: random functional graphs over symbolic sizes, run for several concrete sizes in each
-// mode. All values are small integers, so every mode must give exactly the same elements.
+// The heart of the tests of lowering: random functional graphs over symbolic sizes, run for several concrete sizes in
+// each mode. All values are small integers, so every mode must give exactly the same elements.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -45,8 +45,14 @@ class Generator {
   int pick(int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(rng_); }
   bool chance(int percent) { return pick(1, 100) <= percent; }
   const Layout& layout(ValueId v) const { return g_.meta(v).layout; }
-  ValueId any() { return pool_[static_cast<std::size_t>(chance(50) ? pick(std::max(0, static_cast<int>(pool_.size()) - 4), static_cast<int>(pool_.size()) - 1) : pick(0, static_cast<int>(pool_.size()) - 1))]; }
-  Int size() { return chance(80) ? sizes_[static_cast<std::size_t>(pick(0, 3))] : chance(50) ? Int(1) : Int(pick(2, 4)); }
+  ValueId any() {
+    return pool_[static_cast<std::size_t>(
+        chance(50) ? pick(std::max(0, static_cast<int>(pool_.size()) - 4), static_cast<int>(pool_.size()) - 1)
+                   : pick(0, static_cast<int>(pool_.size()) - 1))];
+  }
+  Int size() {
+    return chance(80) ? sizes_[static_cast<std::size_t>(pick(0, 3))] : chance(50) ? Int(1) : Int(pick(2, 4));
+  }
 
   void input() {
     Ints sizes;
@@ -55,7 +61,8 @@ class Generator {
     TensorMeta m;
     m.dtype = chance(85) ? DType::Float32 : DType::Float64;
     m.layout = {sizes, contiguous_strides(sizes), 0};
-    if (rank >= 2 && chance(25)) std::swap(m.layout.sizes[0], m.layout.sizes[1]), std::swap(m.layout.strides[0], m.layout.strides[1]);
+    if (rank >= 2 && chance(25))
+      std::swap(m.layout.sizes[0], m.layout.sizes[1]), std::swap(m.layout.strides[0], m.layout.strides[1]);
     if (rank >= 1 && chance(15)) {
       for (Int& s : m.layout.strides) s = s * 2;  // a strided slice of something larger
     }
@@ -74,14 +81,19 @@ class Generator {
     ValueId x = any();
     try {
       switch (pick(0, 15)) {
-        case 0: case 1: case 2: binary(x); break;
+        case 0:
+        case 1:
+        case 2: binary(x); break;
         case 3: unary(x); break;
         case 4: reduce(x); break;
         case 5: normalise(x); break;
-        case 6: case 7: case 8: view(x); break;
+        case 6:
+        case 7:
+        case 8: view(x); break;
         case 9: flatten(x); break;
         case 10: cat(x); break;
-        case 11: case 12: scatter(x); break;
+        case 11:
+        case 12: scatter(x); break;
         case 13: gather(x); break;
         case 14: native(x); break;
         default: create(); break;
@@ -166,8 +178,13 @@ class Generator {
         if (to.size() <= 4) keep(add(OpId::expand, {x, to}));
         break;
       }
-      case 5: if (rank >= 2) keep(add(OpId::diagonal, {x, Int(pick(-1, 1)), Int(0), Int(1)})); break;
-      default: if (rank >= 1 && !layout(x).sizes[0].is_symbolic() && layout(x).sizes[0].hint() == 1) keep(add(OpId::squeeze, {x, Ints{Int(0)}})); break;
+      case 5:
+        if (rank >= 2) keep(add(OpId::diagonal, {x, Int(pick(-1, 1)), Int(0), Int(1)}));
+        break;
+      default:
+        if (rank >= 1 && !layout(x).sizes[0].is_symbolic() && layout(x).sizes[0].hint() == 1)
+          keep(add(OpId::squeeze, {x, Ints{Int(0)}}));
+        break;
     }
   }
   void flatten(ValueId x) {
@@ -215,15 +232,21 @@ class Generator {
     if (layout(x).dim() == 0) return;
     int d = pick(0, layout(x).dim() - 1);
     ValueId index;
-    if (chance(60)) index = add(OpId::full, {Ints{chance(50) ? size() : Int(3)}, Scalar(chance(90) ? 0 : -1), DType::Int64, std::string("cpu")});
-    else index = add(OpId::arange, {Scalar(0), Scalar(layout(x).sizes[static_cast<std::size_t>(d)]), Scalar(1), DType::Int64, std::string("cpu")});
+    if (chance(60))
+      index = add(OpId::full,
+                  {Ints{chance(50) ? size() : Int(3)}, Scalar(chance(90) ? 0 : -1), DType::Int64, std::string("cpu")});
+    else
+      index = add(OpId::arange, {Scalar(0), Scalar(layout(x).sizes[static_cast<std::size_t>(d)]), Scalar(1),
+                                 DType::Int64, std::string("cpu")});
     int rank = layout(x).dim();
     switch (pick(0, 3)) {
       case 0: {  // x[:, index] and x[index, :, other]: negative values count from the end
         std::vector<ValueId> indices(static_cast<std::size_t>(rank));
-        indices[static_cast<std::size_t>(d)] = chance(50) ? add(OpId::neg, {add(OpId::add, {index, Scalar(1), Scalar(1)})}) : index;
+        indices[static_cast<std::size_t>(d)] =
+            chance(50) ? add(OpId::neg, {add(OpId::add, {index, Scalar(1), Scalar(1)})}) : index;
         if (rank > 1 && chance(60)) {
-          ValueId other = add(OpId::full, {chance(50) ? Ints{} : Ints{2, 1}, Scalar(chance(50) ? 0 : -1), DType::Int64, std::string("cpu")});
+          ValueId other = add(OpId::full, {chance(50) ? Ints{} : Ints{2, 1}, Scalar(chance(50) ? 0 : -1), DType::Int64,
+                                           std::string("cpu")});
           indices[static_cast<std::size_t>(d == 0 ? rank - 1 : 0)] = other;
         }
         keep(add(OpId::index, {x, indices}));
@@ -250,7 +273,8 @@ class Generator {
     }
     if (layout(x).dim() == 2 && chance(60)) keep(clamped(add(OpId::mm, {x, add(OpId::permute, {x, Ints{1, 0}})})));
     else if (chance(50)) keep(clamped(add(OpId::cumsum, {x, Int(0), std::monostate{}})));
-    else keep(g_.nodes[static_cast<std::size_t>(g_.values[add(OpId::sort, {x, Int(-1), chance(50)}).v].node)].results[0]);
+    else
+      keep(g_.nodes[static_cast<std::size_t>(g_.values[add(OpId::sort, {x, Int(-1), chance(50)}).v].node)].results[0]);
   }
   void create() {
     Ints sizes;
@@ -264,7 +288,8 @@ class Generator {
     int wanted = pick(1, 4);
     for (int i = 0; i < wanted && !candidates.empty(); ++i) {
       OutputSpec o;
-      o.value = candidates[static_cast<std::size_t>(std::max(pick(0, static_cast<int>(candidates.size()) - 1), pick(0, static_cast<int>(candidates.size()) - 1)))];
+      o.value = candidates[static_cast<std::size_t>(std::max(pick(0, static_cast<int>(candidates.size()) - 1),
+                                                             pick(0, static_cast<int>(candidates.size()) - 1)))];
       g_.outputs.push_back(o);
     }
     if (chance(10)) {
@@ -284,8 +309,12 @@ class Generator {
       OutputSpec o;
       o.kind = OutputSpec::Kind::NewValueOfInput;
       o.source = i;
-      if (fits.empty() || chance(20)) o.value = g_.meta(in).dtype == DType::Float32 ? clamped(add(OpId::add, {in, Scalar(1), Scalar(1)})) : add(OpId::neg, {in});
-      else o.value = fits[static_cast<std::size_t>(pick(static_cast<int>(fits.size()) / 2, static_cast<int>(fits.size()) - 1))];
+      if (fits.empty() || chance(20))
+        o.value = g_.meta(in).dtype == DType::Float32 ? clamped(add(OpId::add, {in, Scalar(1), Scalar(1)}))
+                                                      : add(OpId::neg, {in});
+      else
+        o.value =
+            fits[static_cast<std::size_t>(pick(static_cast<int>(fits.size()) / 2, static_cast<int>(fits.size()) - 1))];
       g_.inputs[i].mutates_data = true;
       g_.outputs.push_back(o);
     }
@@ -313,7 +342,8 @@ std::string text(const Lowered& l) {
   return s;
 }
 
-struct Tally { int gathers = 0, in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0;
+struct Tally {
+  int gathers = 0, in_place = 0, epilogue = 0, runs = 0, loops_full = 0, loops_apart = 0;
   std::int64_t bytes_full = 0, bytes_apart = 0;
 };
 
@@ -332,16 +362,19 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
   } catch (const Error& e) {
     FAIL() << where << ": " << e.what() << "\n" << graph::print(g, false);
   }
-  ASSERT_EQ(g.env->guards().size(), guards) 
-      << where << ": lowering may not add guards, but added " << guards::to_string(g.env->guards().back().condition) << "\n" << graph::print(g, false);
-  for (const Lowered::Out& o : full.outputs) tally.in_place += o.in_place, tally.epilogue += !o.in_place && !o.why.empty();
+  ASSERT_EQ(g.env->guards().size(), guards) << where << ": lowering may not add guards, but added "
+                                            << guards::to_string(g.env->guards().back().condition) << "\n"
+                                            << graph::print(g, false);
+  for (const Lowered::Out& o : full.outputs)
+    tally.in_place += o.in_place, tally.epilogue += !o.in_place && !o.why.empty();
   for (const Launch& launch : full.launches) {
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
     if (!loop) continue;
     for (const Access& a : loop->kernel.accesses) tally.gathers += !a.gathers.empty();
   }
   tally.bytes_full += pool_bytes(full, gen.hints()), tally.bytes_apart += pool_bytes(apart, gen.hints());
-  EXPECT_LE(pool_bytes(full, gen.hints()), 2 * pool_bytes(apart, gen.hints()) + 64) << where << graph::print(g, false) << text(full);
+  EXPECT_LE(pool_bytes(full, gen.hints()), 2 * pool_bytes(apart, gen.hints()) + 64)
+      << where << graph::print(g, false) << text(full);
   tally.loops_full += static_cast<int>(full.launches.size());
   tally.loops_apart += static_cast<int>(apart.launches.size());
   std::mt19937 rng(seed ^ 0x5bd1u);
@@ -362,7 +395,8 @@ void compare(std::uint32_t seed, Tally& tally, bool jit = false) {
       std::string which = where + (l == &full ? " full" : " no-fuse") + " s0=" + std::to_string(n[0]);
       ASSERT_EQ(got.fault.empty(), want.fault.empty()) << which << ": " << got.fault << want.fault;
       ASSERT_EQ(got.outputs, want.outputs) << which << "\n" << graph::print(g, false) << text(*l);
-      ASSERT_EQ(got.inputs, want.fault.empty() ? want.inputs : inputs) << which << "\n" << graph::print(g, false) << text(*l);
+      ASSERT_EQ(got.inputs, want.fault.empty() ? want.inputs : inputs) << which << "\n"
+                                                                       << graph::print(g, false) << text(*l);
     }
   }
 }

@@ -35,13 +35,14 @@ void check(const Case& c, DType t, unsigned seed) {
   if (c.mask == Case::Turned) mask_sizes = {c.queries, c.keys}, mask_strides = {1, c.queries};
   Strided mask(is_bool ? DType::Bool : t, mask_sizes, mask_strides);
   // Batch 0 sees from its first fifth to its half, batch 1 nothing from 3 on, batch 2 nothing at all.
-  auto padded = [&](std::int64_t b, std::int64_t s) { return b == 0 ? s >= c.keys / 5 && s < c.keys / 2 : b == 1 && s < 3; };
+  auto padded = [&](std::int64_t b, std::int64_t s) {
+    return b == 0 ? s >= c.keys / 5 && s < c.keys / 2 : b == 1 && s < 3;
+  };
   if (c.mask == Case::Padding)
     for (std::int64_t i = 0; i < mask.numel(); ++i) mask.set(i, padded(i / c.keys, i % c.keys));
   else if (is_bool)
     for (std::int64_t i = 0; i < mask.numel(); ++i) mask.set(i, rng() % 3 != 0);
-  else
-    mask.fill(rng, 3);
+  else mask.fill(rng, 3);
   std::vector<Strided*> tensors{&q, &k, &v};
   if (c.mask != Case::None) tensors.push_back(&mask);
   tensors.push_back(&out);
@@ -143,7 +144,8 @@ TEST(Attention, NarrowVectors) {
 TEST(Attention, EqualBitsForAnyNumberOfThreads) {
   int before = device::num_threads();
   std::mt19937 rng(4);
-  for (auto [t, queries] : {std::pair{DType::Float32, 600}, {DType::Float16, 600}, {DType::Float32, 3}, {DType::BFloat16, 1}}) {
+  for (auto [t, queries] :
+       {std::pair{DType::Float32, 600}, {DType::Float16, 600}, {DType::Float32, 3}, {DType::BFloat16, 1}}) {
     Strided q(t, {1, 2, queries, 64}), k(t, {1, 1, 2600, 64}), v(t, {1, 1, 2600, 64}), one(t, {1, 2, queries, 64}),
         many(t, {1, 2, queries, 64});
     q.fill(rng, 2), k.fill(rng, 2), v.fill(rng);
@@ -171,12 +173,13 @@ TEST(Attention, AQueryThatSeesNothingGivesZeros) {
 
 TEST(Attention, TheLeastFloatAsMaskIsFinite) {
   // A row in which all keys are hidden by it sees all of them, as in ATen.
-  Strided q(DType::Float32, {1, 1, 12, 16}), k(DType::Float32, {1, 1, 40, 16}), v(DType::Float32, {1, 1, 40, 16}), mask(DType::Float32, {12, 40}),
-      out(DType::Float32, {1, 1, 12, 16});
+  Strided q(DType::Float32, {1, 1, 12, 16}), k(DType::Float32, {1, 1, 40, 16}), v(DType::Float32, {1, 1, 40, 16}),
+      mask(DType::Float32, {12, 40}), out(DType::Float32, {1, 1, 12, 16});
   std::mt19937 rng(3);
   q.fill(rng), k.fill(rng), v.fill(rng);
   for (int i = 0; i < 480; ++i) mask.set(i, i % 40 < i / 40 ? 0 : std::numeric_limits<float>::lowest());
-  run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
+  run_node(OpId::scaled_dot_product_attention,
+           {ValueId{}, ValueId{}, ValueId{}, ValueId{}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &mask, &out});
   for (int e = 0; e < 16; ++e) {
     double mean = 0;
     for (int s = 0; s < 40; ++s) mean += v.get(s * 16 + e) / 40;
@@ -187,11 +190,13 @@ TEST(Attention, TheLeastFloatAsMaskIsFinite) {
 
 TEST(Attention, NaNOfAScoreReachesItsRow) {
   for (std::int64_t queries : {1, 20}) {
-    Strided q(DType::Float32, {1, 1, queries, 16}), k(DType::Float32, {1, 1, 200, 16}), v(DType::Float32, {1, 1, 200, 16}), out(DType::Float32, {1, 1, queries, 16});
+    Strided q(DType::Float32, {1, 1, queries, 16}), k(DType::Float32, {1, 1, 200, 16}),
+        v(DType::Float32, {1, 1, 200, 16}), out(DType::Float32, {1, 1, queries, 16});
     std::mt19937 rng(3);
     q.fill(rng), k.fill(rng), v.fill(rng);
     q.set((queries - 1) * 16, NAN);
-    run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), false, {}, false}, {&q, &k, &v, &out});
+    run_node(OpId::scaled_dot_product_attention, {ValueId{}, ValueId{}, ValueId{}, {}, Scalar(0.0), false, {}, false},
+             {&q, &k, &v, &out});
     for (int e = 0; e < 16; ++e) {
       EXPECT_TRUE(std::isnan(out.get((queries - 1) * 16 + e)));
       if (queries > 1) {

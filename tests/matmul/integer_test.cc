@@ -17,8 +17,7 @@ std::int64_t integer(Strided& s, std::int64_t index) {
       std::memcpy(&x, p, 8);
       return x;
     }
-    default:
-      return static_cast<std::int64_t>(s.get(index));
+    default: return static_cast<std::int64_t>(s.get(index));
   }
 }
 /// Any bits.
@@ -30,27 +29,19 @@ void fill(Strided& s, std::mt19937& rng) {
 }
 std::int64_t wrapped(std::uint64_t x, DType t) {
   switch (t) {
-    case DType::Int8:
-      return static_cast<std::int8_t>(x);
-    case DType::UInt8:
-      return static_cast<std::uint8_t>(x);
-    case DType::Int32:
-      return static_cast<std::int32_t>(x);
-    default:
-      return static_cast<std::int64_t>(x);
+    case DType::Int8: return static_cast<std::int8_t>(x);
+    case DType::UInt8: return static_cast<std::uint8_t>(x);
+    case DType::Int32: return static_cast<std::int32_t>(x);
+    default: return static_cast<std::int64_t>(x);
   }
 }
 
 std::vector<std::int64_t> strides(std::mt19937& rng, std::int64_t rows, std::int64_t columns) {
   switch (rng() % 4) {
-    case 0:
-      return {1, std::max<std::int64_t>(1, rows)};
-    case 1:
-      return {columns + 3, 1};
-    case 2:
-      return {2 * columns + 5, 2};
-    default:
-      return {};
+    case 0: return {1, std::max<std::int64_t>(1, rows)};
+    case 1: return {columns + 3, 1};
+    case 2: return {2 * columns + 5, 2};
+    default: return {};
   }
 }
 
@@ -64,7 +55,8 @@ TEST(IntegerProducts, AreExactWhateverTheSizesAndStrides) {
         const std::int64_t m = size(), n = size(), k = i % 8 == 0 ? 800 : size();
         const bool linear = rng() % 2;
         const std::int64_t rows = linear ? n : k, columns = linear ? k : n;
-        Strided a(t, {m, k}, strides(rng, m, k)), b(t, {rows, columns}, strides(rng, rows, columns)), c(t, {m, n}, strides(rng, m, n));
+        Strided a(t, {m, k}, strides(rng, m, k)), b(t, {rows, columns}, strides(rng, rows, columns)),
+            c(t, {m, n}, strides(rng, m, n));
         fill(a, rng), fill(b, rng);
         std::vector<graph::NodeArg> args{ValueId{}, ValueId{}};
         if (linear) args.push_back({});
@@ -74,8 +66,11 @@ TEST(IntegerProducts, AreExactWhateverTheSizesAndStrides) {
         for (std::int64_t r = 0; r < m; ++r)
           for (std::int64_t j = 0; j < n; ++j) {
             std::uint64_t sum = 0;
-            for (std::int64_t l = 0; l < k; ++l) sum += static_cast<std::uint64_t>(integer(a, r * k + l)) * static_cast<std::uint64_t>(integer(b, linear ? j * k + l : l * n + j));
-            ASSERT_EQ(integer(c, r * n + j), wrapped(sum, t)) << dtype_name(t) << " " << m << "x" << k << "x" << n << (linear ? " linear" : "") << " at " << r << "," << j;
+            for (std::int64_t l = 0; l < k; ++l)
+              sum += static_cast<std::uint64_t>(integer(a, r * k + l)) *
+                     static_cast<std::uint64_t>(integer(b, linear ? j * k + l : l * n + j));
+            ASSERT_EQ(integer(c, r * n + j), wrapped(sum, t)) << dtype_name(t) << " " << m << "x" << k << "x" << n
+                                                              << (linear ? " linear" : "") << " at " << r << "," << j;
           }
       }
   }

@@ -69,52 +69,28 @@ class Strided {
   double read(std::int64_t o) {
     char* p = data() + o * item_size(dtype);
     switch (dtype) {
-      case DType::Float64:
-        return *reinterpret_cast<double*>(p);
-      case DType::Float32:
-        return *reinterpret_cast<float*>(p);
-      case DType::Float16:
-        return static_cast<float>(*reinterpret_cast<Half*>(p));
-      case DType::BFloat16:
-        return static_cast<float>(*reinterpret_cast<BFloat16*>(p));
-      case DType::Int8:
-        return *reinterpret_cast<std::int8_t*>(p);
-      case DType::Int32:
-        return *reinterpret_cast<std::int32_t*>(p);
-      case DType::Float8E4M3FN:
-        return static_cast<float>(*reinterpret_cast<Float8E4M3FN*>(p));
-      case DType::Float8E5M2:
-        return static_cast<float>(*reinterpret_cast<Float8E5M2*>(p));
-      default:
-        return *reinterpret_cast<unsigned char*>(p);
+      case DType::Float64: return *reinterpret_cast<double*>(p);
+      case DType::Float32: return *reinterpret_cast<float*>(p);
+      case DType::Float16: return static_cast<float>(*reinterpret_cast<Half*>(p));
+      case DType::BFloat16: return static_cast<float>(*reinterpret_cast<BFloat16*>(p));
+      case DType::Int8: return *reinterpret_cast<std::int8_t*>(p);
+      case DType::Int32: return *reinterpret_cast<std::int32_t*>(p);
+      case DType::Float8E4M3FN: return static_cast<float>(*reinterpret_cast<Float8E4M3FN*>(p));
+      case DType::Float8E5M2: return static_cast<float>(*reinterpret_cast<Float8E5M2*>(p));
+      default: return *reinterpret_cast<unsigned char*>(p);
     }
   }
   void set(std::int64_t index, double v) {
     char* p = data() + offset(index) * item_size(dtype);
     switch (dtype) {
-      case DType::Float64:
-        *reinterpret_cast<double*>(p) = v;
-        break;
-      case DType::Float32:
-        *reinterpret_cast<float*>(p) = static_cast<float>(v);
-        break;
-      case DType::Float16:
-        *reinterpret_cast<Half*>(p) = Half(static_cast<float>(v));
-        break;
-      case DType::BFloat16:
-        *reinterpret_cast<BFloat16*>(p) = BFloat16(static_cast<float>(v));
-        break;
-      case DType::Int8:
-        *reinterpret_cast<std::int8_t*>(p) = static_cast<std::int8_t>(v);
-        break;
-      case DType::Float8E4M3FN:
-        *reinterpret_cast<Float8E4M3FN*>(p) = Float8E4M3FN(static_cast<float>(v));
-        break;
-      case DType::Float8E5M2:
-        *reinterpret_cast<Float8E5M2*>(p) = Float8E5M2(static_cast<float>(v));
-        break;
-      default:
-        *reinterpret_cast<unsigned char*>(p) = v != 0;
+      case DType::Float64: *reinterpret_cast<double*>(p) = v; break;
+      case DType::Float32: *reinterpret_cast<float*>(p) = static_cast<float>(v); break;
+      case DType::Float16: *reinterpret_cast<Half*>(p) = Half(static_cast<float>(v)); break;
+      case DType::BFloat16: *reinterpret_cast<BFloat16*>(p) = BFloat16(static_cast<float>(v)); break;
+      case DType::Int8: *reinterpret_cast<std::int8_t*>(p) = static_cast<std::int8_t>(v); break;
+      case DType::Float8E4M3FN: *reinterpret_cast<Float8E4M3FN*>(p) = Float8E4M3FN(static_cast<float>(v)); break;
+      case DType::Float8E5M2: *reinterpret_cast<Float8E5M2*>(p) = Float8E5M2(static_cast<float>(v)); break;
+      default: *reinterpret_cast<unsigned char*>(p) = v != 0;
     }
   }
   void fill(std::mt19937& rng, double scale = 1) {

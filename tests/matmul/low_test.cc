@@ -1,5 +1,5 @@
-// Products on instructions made for bfloat16 and int8 (AMX, VDPBF16PS), which functions stand for where the processor has none; and the code that is
-// made for processors that have them.
+// Products on instructions made for bfloat16 and int8 (AMX, VDPBF16PS), which functions stand for where the processor
+// has none; and the code that is made for processors that have them.
 #include <functional>
 #include <sstream>
 
@@ -31,16 +31,19 @@ float no_denormal(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::co
 float plus_product(float x, float y, float sum) { return no_denormal(std::fma(no_denormal(x), no_denormal(y), sum)); }
 
 /// Sums in the order that LowTile tells of.
-float summed(LowForm form, const std::function<float(std::int64_t)>& x, const std::function<float(std::int64_t)>& y, std::int64_t k) {
+float summed(LowForm form, const std::function<float(std::int64_t)>& x, const std::function<float(std::int64_t)>& y,
+             std::int64_t k) {
   auto at = [&](const std::function<float(std::int64_t)>& f, std::int64_t i) { return i < k ? f(i) : 0.0f; };
   float sum = 0;
   if (form == LowForm::Pairs) {
-    for (std::int64_t i = 0; i < k; i += 2) sum = plus_product(at(x, i), at(y, i), plus_product(at(x, i + 1), at(y, i + 1), sum));
+    for (std::int64_t i = 0; i < k; i += 2)
+      sum = plus_product(at(x, i), at(y, i), plus_product(at(x, i + 1), at(y, i + 1), sum));
     return sum;
   }
   for (std::int64_t from = 0; from < k; from += 32) {
     float even = 0, odd = 0;
-    for (std::int64_t i = from; i < from + 32; i += 2) even = plus_product(at(x, i), at(y, i), even), odd = plus_product(at(x, i + 1), at(y, i + 1), odd);
+    for (std::int64_t i = from; i < from + 32; i += 2)
+      even = plus_product(at(x, i), at(y, i), even), odd = plus_product(at(x, i + 1), at(y, i + 1), odd);
     sum = no_denormal(sum + no_denormal(even + odd));
   }
   return sum;
@@ -48,14 +51,10 @@ float summed(LowForm form, const std::function<float(std::int64_t)>& x, const st
 
 std::vector<std::int64_t> strides(std::mt19937& rng, std::int64_t rows, std::int64_t columns) {
   switch (rng() % 5) {
-    case 0:
-      return {1, std::max<std::int64_t>(1, rows) + static_cast<std::int64_t>(rng() % 2)};
-    case 1:
-      return {columns + 3 + static_cast<std::int64_t>(rng() % 9), 1};
-    case 2:
-      return {2 * columns + 5, 2};
-    default:
-      return {};
+    case 0: return {1, std::max<std::int64_t>(1, rows) + static_cast<std::int64_t>(rng() % 2)};
+    case 1: return {columns + 3 + static_cast<std::int64_t>(rng() % 9), 1};
+    case 2: return {2 * columns + 5, 2};
+    default: return {};
   }
 }
 
@@ -73,21 +72,29 @@ TEST_P(Low, EveryElementIsSummedInTheOrderToldOf) {
   std::mt19937 rng(41);
   for (int i = 0; i < 60; ++i) {
     auto size = [&](std::uint64_t most) { return static_cast<std::int64_t>(17 + rng() % most); };
-    const std::int64_t m = size(90), n = size(130), k = i % 6 == 0 ? size(1500) : rng() % 3 ? size(100) : 32 * (1 + static_cast<std::int64_t>(rng() % 5));
+    const std::int64_t m = size(90), n = size(130),
+                       k = i % 6 == 0  ? size(1500)
+                           : rng() % 3 ? size(100)
+                                       : 32 * (1 + static_cast<std::int64_t>(rng() % 5));
     const bool linear = rng() % 2;
     const std::int64_t rows = linear ? n : k, columns = linear ? k : n;
-    Strided a(DType::BFloat16, {m, k}, strides(rng, m, k)), b(DType::BFloat16, {rows, columns}, strides(rng, rows, columns)), c(DType::BFloat16, {m, n}, strides(rng, m, n));
+    Strided a(DType::BFloat16, {m, k}, strides(rng, m, k)),
+        b(DType::BFloat16, {rows, columns}, strides(rng, rows, columns)),
+        c(DType::BFloat16, {m, n}, strides(rng, m, n));
     a.fill(rng), b.fill(rng);
     // Denormals of bfloat16, and products beside which others are small.
-    for (int t = 0; t < 20; ++t) a.set(static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(m * k)), t % 2 ? 1e-39 : 3e4);
+    for (int t = 0; t < 20; ++t)
+      a.set(static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(m * k)), t % 2 ? 1e-39 : 3e4);
     const KernelFault f = product(linear, a, b, c);
     ASSERT_FALSE(f.failed) << f.message;
     c.expect_sentinels();
     for (std::int64_t r = 0; r < m; r += 1 + static_cast<std::int64_t>(rng() % 7))
       for (std::int64_t j = 0; j < n; j += 1 + static_cast<std::int64_t>(rng() % 5)) {
         const float sum = summed(
-            form, [&](std::int64_t l) { return static_cast<float>(a.get(r * k + l)); }, [&](std::int64_t l) { return static_cast<float>(b.get(linear ? j * k + l : l * n + j)); }, k);
-        ASSERT_EQ(c.get(r * n + j), static_cast<float>(BFloat16(sum))) << m << "x" << k << "x" << n << (linear ? " linear" : "") << " at " << r << "," << j;
+            form, [&](std::int64_t l) { return static_cast<float>(a.get(r * k + l)); },
+            [&](std::int64_t l) { return static_cast<float>(b.get(linear ? j * k + l : l * n + j)); }, k);
+        ASSERT_EQ(c.get(r * n + j), static_cast<float>(BFloat16(sum)))
+            << m << "x" << k << "x" << n << (linear ? " linear" : "") << " at " << r << "," << j;
       }
   }
 }
@@ -125,7 +132,8 @@ TEST_P(Low, EqualBitsForAnyNumberOfThreads) {
   Scoped<std::string> wanted(knobs().cpu, GetParam().first);
   std::mt19937 rng(42);
   const int before = device::num_threads();
-  for (auto [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{300, 200, 260}, {33, 900, 150}, {500, 40, 333}, {70, 70, 1100}})
+  for (auto [m, n, k] :
+       std::vector<std::array<std::int64_t, 3>>{{300, 200, 260}, {33, 900, 150}, {500, 40, 333}, {70, 70, 1100}})
     for (bool linear : {false, true}) {
       const DType t = DType::BFloat16;
       Strided a(t, {m, k}), b(t, linear ? std::vector{n, k} : std::vector{k, n}), one(t, {m, n}), many(t, {m, n});
@@ -139,7 +147,9 @@ TEST_P(Low, EqualBitsForAnyNumberOfThreads) {
   device::set_num_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Low, ::testing::Values(std::pair("amx,emulated", LowForm::Amx), std::pair("avx512-bf16,emulated", LowForm::Pairs)),
+INSTANTIATE_TEST_SUITE_P(, Low,
+                         ::testing::Values(std::pair("amx,emulated", LowForm::Amx),
+                                           std::pair("avx512-bf16,emulated", LowForm::Pairs)),
                          [](const auto& i) { return std::string(name_of(i.param.second)); });
 
 TEST(LowIntegers, TilesAreExact) {
@@ -148,8 +158,10 @@ TEST(LowIntegers, TilesAreExact) {
   ASSERT_EQ(low_form(micro_vector_bits(), DType::Int8), LowForm::Amx);
   std::mt19937 rng(43);
   for (int i = 0; i < 25; ++i) {
-    const std::int64_t m = static_cast<std::int64_t>(17 + rng() % 200), n = static_cast<std::int64_t>(1 + rng() % 90), k = i % 5 == 0 ? 1500 : static_cast<std::int64_t>(rng() % 300);
-    Strided a(DType::Int8, {m, k}, strides(rng, m, k)), b(DType::Int8, {k, n}, strides(rng, k, n)), c(DType::Int32, {m, n}, strides(rng, m, n));
+    const std::int64_t m = static_cast<std::int64_t>(17 + rng() % 200), n = static_cast<std::int64_t>(1 + rng() % 90),
+                       k = i % 5 == 0 ? 1500 : static_cast<std::int64_t>(rng() % 300);
+    Strided a(DType::Int8, {m, k}, strides(rng, m, k)), b(DType::Int8, {k, n}, strides(rng, k, n)),
+        c(DType::Int32, {m, n}, strides(rng, m, n));
     for (Strided* s : {&a, &b})
       for (std::int64_t e = 0; e < s->numel(); ++e) s->set(e, static_cast<double>(rng() % 256) - 128);
     const KernelFault f = run_node(OpId::int_mm, {ValueId{}, ValueId{}}, {&a, &b, &c});

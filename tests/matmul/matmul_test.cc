@@ -31,14 +31,10 @@ const std::vector<DType> kFloats{DType::Float32, DType::Float64, DType::Float16,
 
 std::vector<std::int64_t> matrix_strides(std::mt19937& rng, std::int64_t rows, std::int64_t cols) {
   switch (rng() % 5) {
-    case 0:
-      return {1, std::max<std::int64_t>(1, rows)};  // transposed
-    case 1:
-      return {cols + 3 + static_cast<std::int64_t>(rng() % 9), 1};  // sliced
-    case 2:
-      return {2 * cols + 5, 2};  // every second column
-    default:
-      return {};
+    case 0: return {1, std::max<std::int64_t>(1, rows)};                  // transposed
+    case 1: return {cols + 3 + static_cast<std::int64_t>(rng() % 9), 1};  // sliced
+    case 2: return {2 * cols + 5, 2};                                     // every second column
+    default: return {};
   }
 }
 
@@ -110,13 +106,15 @@ TEST(Matmul, Batches) {
     }
 }
 
-/// One A or one B for all, matrices that stand in any way, columns that fill no vector, k in several blocks; one thread and several.
+/// One A or one B for all, matrices that stand in any way, columns that fill no vector, k in several blocks; one thread
+/// and several.
 TEST(Matmul, BatchesAtOnce) {
   std::mt19937 rng(16);
   const int before = device::num_threads();
   for (int threads : {1, 3})
     for (DType t : kFloats)
-      for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{{9, 16, 16, 16}, {4, 33, 70, 24}, {3, 20, 31, 1000}, {2, 210, 49, 40}, {3, 8, 64, 770}}) {
+      for (auto [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{
+               {9, 16, 16, 16}, {4, 33, 70, 24}, {3, 20, 31, 1000}, {2, 210, 49, 40}, {3, 8, 64, 770}}) {
         device::set_num_threads(threads);
         std::vector<std::int64_t> a_strides{m * k, k, 1}, b_strides{n * k, n, 1}, c_strides{m * n, n, 1};
         if (rng() % 3 == 0) a_strides = {m * k, 1, m};
@@ -128,13 +126,15 @@ TEST(Matmul, BatchesAtOnce) {
         Strided a(t, {batch, m, k}, a_strides), b(t, {batch, k, n}, b_strides), c(t, {batch, m, n}, c_strides);
         a.fill(rng), b.fill(rng);
         run_node(OpId::bmm, {ValueId{}, ValueId{}}, {&a, &b, &c});
-        for (std::int64_t i = 0; i < batch; ++i) expect_product(a, b, c, false, i * m * k, i * k * n, i * m * n, m, n, k);
+        for (std::int64_t i = 0; i < batch; ++i)
+          expect_product(a, b, c, false, i * m * k, i * k * n, i * m * n, m, n, k);
         c.expect_sentinels();
       }
   device::set_num_threads(before);
 }
 
-/// A row does not depend on the rows around it, whichever way a blocked product goes: rows few or many, of one matrix or of a batch.
+/// A row does not depend on the rows around it, whichever way a blocked product goes: rows few or many, of one matrix
+/// or of a batch.
 TEST(Matmul, ARowIsTheSameAmongOthers) {
   std::mt19937 rng(17);
   for (DType t : kFloats)
@@ -149,9 +149,14 @@ TEST(Matmul, ARowIsTheSameAmongOthers) {
         a.store = as.store = row.store;
         run_node(OpId::mm, {ValueId{}, ValueId{}}, {&a, &b, &c});
         run_node(OpId::bmm, {ValueId{}, ValueId{}}, {&as, &bs, &cs});
-        if (first.empty()) for (std::int64_t j = 0; j < n; ++j) first.push_back(c.get(j));
-        for (std::int64_t i = 0; i < m * n; ++i) ASSERT_EQ(c.get(i), first[static_cast<std::size_t>(i % n)]) << dtype_name(t) << " " << m << "x" << k << "x" << n << " at " << i;
-        for (std::int64_t i = 0; i < 2 * m * n; ++i) ASSERT_EQ(cs.get(i), first[static_cast<std::size_t>(i % n)]) << dtype_name(t) << " 2x" << m << "x" << k << "x" << n << " at " << i;
+        if (first.empty())
+          for (std::int64_t j = 0; j < n; ++j) first.push_back(c.get(j));
+        for (std::int64_t i = 0; i < m * n; ++i)
+          ASSERT_EQ(c.get(i), first[static_cast<std::size_t>(i % n)])
+              << dtype_name(t) << " " << m << "x" << k << "x" << n << " at " << i;
+        for (std::int64_t i = 0; i < 2 * m * n; ++i)
+          ASSERT_EQ(cs.get(i), first[static_cast<std::size_t>(i % n)])
+              << dtype_name(t) << " 2x" << m << "x" << k << "x" << n << " at " << i;
       }
     }
 }
@@ -178,8 +183,8 @@ TEST(Matmul, LinearOfHigherRanksAndExpandedOperands) {
   }
 }
 
-/// Rows of weights too long to be taken in groups (jit/cpu/micro/gemv.cc), and just short enough; dense and sliced; every
-/// remainder of a group of them. Equal rows of x give equal rows of y, wherever they stand.
+/// Rows of weights too long to be taken in groups (jit/cpu/micro/gemv.cc), and just short enough; dense and sliced;
+/// every remainder of a group of them. Equal rows of x give equal rows of y, wherever they stand.
 TEST(Matmul, FewRowsTimesLongOnes) {
   std::mt19937 rng(9);
   for (int bits : {0, 256, 128}) {

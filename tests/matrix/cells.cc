@@ -11,11 +11,14 @@ const char* name_of(Target t) {
   return names[static_cast<int>(t)];
 }
 const char* name_of(Relation r) {
-  static const char* const names[] = {"apart", "y is x", "y overlaps x", "y is a block of columns beside x", "y is x.t()", "z is x", "z overlaps x", "y is another storage on the memory of x"};
+  static const char* const names[] = {
+      "apart",      "y is x", "y overlaps x", "y is a block of columns beside x",
+      "y is x.t()", "z is x", "z overlaps x", "y is another storage on the memory of x"};
   return names[static_cast<int>(r)];
 }
 const char* name_of(XLayout l) {
-  static const char* const names[] = {"row-major", "strided", "at an offset", "transposed", "an inner part", "expanded"};
+  static const char* const names[] = {"row-major",  "strided",       "at an offset",
+                                      "transposed", "an inner part", "expanded"};
   return names[static_cast<int>(l)];
 }
 const char* name_of(Sizes s) {
@@ -23,7 +26,8 @@ const char* name_of(Sizes s) {
   return names[static_cast<int>(s)];
 }
 std::string Cell::str() const {
-  return std::string("[") + write->name + "] of " + name_of(target) + " gives [" + result->name + "]; " + name_of(relation) + "; " + name_of(layout) + name_of(sizes) + "; " + std::string(dtype_name(dtype));
+  return std::string("[") + write->name + "] of " + name_of(target) + " gives [" + result->name + "]; " +
+         name_of(relation) + "; " + name_of(layout) + name_of(sizes) + "; " + std::string(dtype_name(dtype));
 }
 
 std::vector<Tensor> run(const Cell& c, const Tensors& in) {
@@ -64,10 +68,13 @@ std::vector<Tensor> Given::all() const {
   all.insert(all.end(), held.begin(), held.end());
   return all;
 }
-std::vector<std::string> Given::names() { return {"x", "y", "z (captured)", "ids", "older handle on x", "older view of y", "memory 0", "memory 1", "memory 2"}; }
+std::vector<std::string> Given::names() {
+  return {"x", "y", "z (captured)", "ids", "older handle on x", "older view of y", "memory 0", "memory 1", "memory 2"};
+}
 
 Given make(const Cell& c, int call) {
-  static constexpr std::int64_t kOf[][2][2] = {{{4, 6}, {7, 5}}, {{0, 3}, {4, 3}}, {{1, 4}, {3, 4}}, {{4, 1}, {5, 3}}, {{5, 5}, {4, 6}}};
+  static constexpr std::int64_t kOf[][2][2] = {
+      {{4, 6}, {7, 5}}, {{0, 3}, {4, 3}}, {{1, 4}, {3, 4}}, {{4, 1}, {5, 3}}, {{5, 5}, {4, 6}}};
   const std::int64_t n = kOf[static_cast<int>(c.sizes)][call / 2][0];
   const std::int64_t m = c.relation == Relation::TransposedOfIt ? n : kOf[static_cast<int>(c.sizes)][call / 2][1];
   const int from = call % 2;
@@ -87,7 +94,10 @@ Given make(const Cell& c, int call) {
     if (r == Relation::TransposedOfIt) y = x.t();
     if (r == Relation::CapturedToo) z = x;
     if (r == Relation::TwoStorages) {  // each of which may grow, and leave the memory
-      auto another = [&] { return from_blob(x.data_ptr(), x.sizes(), c.dtype, [memory](void*) {}, x.strides()); };
+      auto another = [&] {
+        return from_blob(
+            x.data_ptr(), x.sizes(), c.dtype, [memory](void*) {}, x.strides());
+      };
       y = another();
       x = another();
     }

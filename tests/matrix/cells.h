@@ -8,7 +8,8 @@
 
 namespace reprise::matrix {
 
-/// x and y are arguments, z is captured; ids holds rows of them (int64 [k]). The target of a write is one of x and z, or made of x.
+/// x and y are arguments, z is captured; ids holds rows of them (int64 [k]). The target of a write is one of x and z,
+/// or made of x.
 struct Tensors {
   Tensor x, y, z, ids;
 };
@@ -35,8 +36,11 @@ std::span<const Write> writes();
 std::span<const Result> results();
 
 inline constexpr Target kTargets[] = {Target::Input, Target::Intermediate, Target::Captured};
-inline constexpr Relation kRelations[] = {Relation::Apart, Relation::Same, Relation::Overlap, Relation::Blocks, Relation::TransposedOfIt, Relation::CapturedToo, Relation::CapturedOverlap, Relation::TwoStorages};
-inline constexpr XLayout kLayouts[] = {XLayout::RowMajor, XLayout::Strided, XLayout::Offset, XLayout::Transposed, XLayout::Inner, XLayout::Expanded};
+inline constexpr Relation kRelations[] = {Relation::Apart,           Relation::Same,           Relation::Overlap,
+                                          Relation::Blocks,          Relation::TransposedOfIt, Relation::CapturedToo,
+                                          Relation::CapturedOverlap, Relation::TwoStorages};
+inline constexpr XLayout kLayouts[] = {XLayout::RowMajor,   XLayout::Strided, XLayout::Offset,
+                                       XLayout::Transposed, XLayout::Inner,   XLayout::Expanded};
 inline constexpr Sizes kSizes[] = {Sizes::Some, Sizes::NoRows, Sizes::OneRow, Sizes::OneColumn, Sizes::Square};
 inline constexpr DType kDTypes[] = {kFloat32, kBFloat16, kInt64, kBool};
 const char* name_of(Target);

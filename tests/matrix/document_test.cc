@@ -1,7 +1,6 @@
 // docs/mutation.md: its examples, compiled and run, and its list of what is served eagerly.
 #include <gtest/gtest.h>
 
-
 #include "tests/matrix/cells.h"
 #include "tests/support/document.h"
 #include "tests/support/error_of.h"
@@ -11,11 +10,14 @@ namespace rp = reprise;
 namespace reprise::matrix {
 namespace {
 
-TEST(MutationDocument, ItsExamplesAreThese) { reprise::test::expect_examples_of("docs/mutation.md", "tests/matrix/document_test.cc", 6); }
+TEST(MutationDocument, ItsExamplesAreThese) {
+  reprise::test::expect_examples_of("docs/mutation.md", "tests/matrix/document_test.cc", 6);
+}
 
 TEST(MutationDocument, ItListsTheExceptions) {
   const std::string document = reprise::test::read_source("docs/mutation.md");
-  for (const Exception& e : exceptions()) EXPECT_NE(document.find("| `" + std::string(e.reason) + "` | " + e.what + " |"), std::string::npos) << e.what;
+  for (const Exception& e : exceptions())
+    EXPECT_NE(document.find("| `" + std::string(e.reason) + "` | " + e.what + " |"), std::string::npos) << e.what;
 }
 
 TEST(MutationDocument, Append) {

@@ -7,7 +7,9 @@ std::span<const Exception> exceptions() {
   static const Exception all[] = {
       {"no_inverse", "a write through a registered view that does not tell how a write is put back",
        [](const Cell& c) { return std::string_view(c.write->name) == "through a user's view without a way back"; }},
-      {"overlap", "a write to one of two arguments that overlap though their storages are two (from_blob twice over the same memory)",
+      {"overlap",
+       "a write to one of two arguments that overlap though their storages are two (from_blob twice over the same "
+       "memory)",
        [](const Cell& c) {
          const unsigned inputs = kOfX | kOfY | (c.target == Target::Input ? kOfTarget : 0);
          return c.relation == Relation::TwoStorages && (c.write->elements & inputs) != 0;

@@ -1,7 +1,7 @@
-// What a program may do in place, times what it may give, times how its tensors lie and what they share: each cell eagerly and compiled,
-// on tensors that share memory alike. After each of three calls (the traced one, a replay, other sizes) everything that a caller can see is
-// compared (tests/random/compare.h), then written through, and compared again. A cell must be compiled, but for those of a short list,
-// which must not be.
+// What a program may do in place, times what it may give, times how its tensors lie and what they share: each cell
+// eagerly and compiled, on tensors that share memory alike. After each of three calls (the traced one, a replay, other
+// sizes) everything that a caller can see is compared (tests/random/compare.h), then written through, and compared
+// again. A cell must be compiled, but for those of a short list, which must not be.
 //
 // A run takes a part of all cells: pairs of rows in full, the others in turns. MATRIX=all takes all (a million);
 // MATRIX_SHARE=3/16: of what a run takes the third of 16 shares, each of which has cells of every row; MATRIX="text"
@@ -44,13 +44,18 @@ fuzz::Seen everything(const std::vector<Tensor>& results, const Given& given, st
 std::string check(const Cell& c, Tally& tally) {
   Tensors compiled_in;
   const char* mode = tally.cells % 2 ? "interpret" : "full";
-  auto f = compile([&c, &z = compiled_in.z](Tensor x, Tensor y, Tensor ids) { return run(c, {x, y, z, ids}); }, {.name = "cell", .mode = mode});
+  auto f = compile(
+      [&c, &z = compiled_in.z](Tensor x, Tensor y, Tensor ids) {
+        return run(c, {x, y, z, ids});
+      },
+      {.name = "cell", .mode = mode});
   bool refused = false;
   for (int call = 0; call < 3; ++call) {
     Given want = make(c, call), got = make(c, call);
     compiled_in.z = got.tensors.z;
     const std::string at = "call " + std::to_string(call) + " (" + mode + "): ";
-    const std::vector<fuzz::Version> want_versions = fuzz::versions_of(want.all()), got_versions = fuzz::versions_of(got.all());
+    const std::vector<fuzz::Version> want_versions = fuzz::versions_of(want.all()),
+                                     got_versions = fuzz::versions_of(got.all());
     std::optional<ErrorCode> want_error, got_error;
     std::vector<Tensor> want_results, got_results;
     std::string message;
@@ -69,13 +74,17 @@ std::string check(const Cell& c, Tally& tally) {
     }
     const bool eagerly = f.stats().eager_fallbacks != before;
     ++tally.calls;
-    auto name = [](std::optional<ErrorCode> e) { return e ? "throws " + std::string(error_code_name(*e)) : std::string("does not throw"); };
-    if (want_error != got_error) return at + "eager " + name(want_error) + ", compiled " + name(got_error) + ": " + message;
+    auto name = [](std::optional<ErrorCode> e) {
+      return e ? "throws " + std::string(error_code_name(*e)) : std::string("does not throw");
+    };
+    if (want_error != got_error)
+      return at + "eager " + name(want_error) + ", compiled " + name(got_error) + ": " + message;
     if (want_error) {
       ++tally.refused, refused = true;
       if (eagerly) continue;
       const Given unwritten = make(c, call);
-      std::string d = fuzz::difference(everything({}, unwritten, fuzz::versions_of(unwritten.all())), everything({}, got, got_versions), 0);
+      std::string d = fuzz::difference(everything({}, unwritten, fuzz::versions_of(unwritten.all())),
+                                       everything({}, got, got_versions), 0);
       if (!d.empty()) return at + "after an error, unwritten " + d;
       continue;
     }
@@ -89,9 +98,11 @@ std::string check(const Cell& c, Tally& tally) {
   if (allowed) ++tally.of_exception[static_cast<std::size_t>(allowed - exceptions().data())];
   std::string served;
   for (const Stats::Fallback& r : stats.fallbacks)
-    if (!allowed || std::string_view(allowed->reason) != r.reason) served += std::string(r.reason) + ": " + stats.last_fallback_reason;
+    if (!allowed || std::string_view(allowed->reason) != r.reason)
+      served += std::string(r.reason) + ": " + stats.last_fallback_reason;
   if (!served.empty()) return "served eagerly: " + served;
-  if (allowed && !refused && stats.eager_fallbacks == 0 && !(allowed->may_be_compiled && allowed->may_be_compiled(c))) return std::string("compiled, which the list of exceptions says it is not: ") + allowed->what;
+  if (allowed && !refused && stats.eager_fallbacks == 0 && !(allowed->may_be_compiled && allowed->may_be_compiled(c)))
+    return std::string("compiled, which the list of exceptions says it is not: ") + allowed->what;
   return "";
 }
 
@@ -130,7 +141,8 @@ Tally run_cells(const std::vector<Cell>& cells) {
     ADD_FAILURE() << c.str() << "\n  " << d;
     if (++tally.failures >= most_failures) break;
   }
-  std::printf("%d cells, %d calls, %d of them refused by both, %lld compilations\n", tally.cells, tally.calls, tally.refused, static_cast<long long>(tally.compilations));
+  std::printf("%d cells, %d calls, %d of them refused by both, %lld compilations\n", tally.cells, tally.calls,
+              tally.refused, static_cast<long long>(tally.compilations));
   EXPECT_GT(tally.calls, 3 * tally.refused);
   return tally;
 }
@@ -141,7 +153,9 @@ bool all_cells() {
 }
 
 template <class T, std::size_t N>
-T turn(const T (&of)[N], std::size_t i) { return of[i % N]; }
+T turn(const T (&of)[N], std::size_t i) {
+  return of[i % N];
+}
 
 std::vector<Cell> every_cell() {
   std::vector<Cell> cells;
@@ -161,7 +175,9 @@ TEST(Matrix, WritesByResultsByLayouts) {
   std::size_t i = 0;
   for (const Write& w : writes())
     for (const Result& r : results())
-      for (XLayout l : kLayouts) ++i, cells.push_back({&w, &r, Target::Input, Relation::Apart, l, i % 3 ? Sizes::Some : turn(kSizes, i / 3), turn(kDTypes, i / 7)});
+      for (XLayout l : kLayouts)
+        ++i, cells.push_back({&w, &r, Target::Input, Relation::Apart, l, i % 3 ? Sizes::Some : turn(kSizes, i / 3),
+                              turn(kDTypes, i / 7)});
   run_cells(cells);
 }
 
@@ -171,9 +187,13 @@ TEST(Matrix, WritesByRelationsByTargets) {
   for (const Write& w : writes())
     for (Relation relation : kRelations)
       for (Target t : kTargets)
-        for (int k = 0; k < 2; ++k) ++i, cells.push_back({&w, &results()[(i * 5 + i / 11) % results().size()], t, relation, turn(kLayouts, i / 5), i % 3 ? Sizes::Some : turn(kSizes, i / 3), turn(kDTypes, i / 7)});
+        for (int k = 0; k < 2; ++k)
+          ++i, cells.push_back({&w, &results()[(i * 5 + i / 11) % results().size()], t, relation, turn(kLayouts, i / 5),
+                                i % 3 ? Sizes::Some : turn(kSizes, i / 3), turn(kDTypes, i / 7)});
   const Tally tally = run_cells(cells);
-  for (std::size_t i = 0; i < exceptions().size(); ++i) EXPECT_TRUE(tally.of_exception[i] > 0 || std::getenv("MATRIX") || test::test_device() != Device::cpu()) << exceptions()[i].what;
+  for (std::size_t i = 0; i < exceptions().size(); ++i)
+    EXPECT_TRUE(tally.of_exception[i] > 0 || std::getenv("MATRIX") || test::test_device() != Device::cpu())
+        << exceptions()[i].what;
 }
 
 TEST(Matrix, WritesBySizesByDTypes) {
@@ -181,7 +201,9 @@ TEST(Matrix, WritesBySizesByDTypes) {
   std::size_t i = 0;
   for (const Write& w : writes())
     for (Sizes s : kSizes)
-      for (DType d : kDTypes) ++i, cells.push_back({&w, &results()[(i * 3 + i / 13) % results().size()], turn(kTargets, i / 4), Relation::Apart, turn(kLayouts, i / 5), s, d});
+      for (DType d : kDTypes)
+        ++i, cells.push_back({&w, &results()[(i * 3 + i / 13) % results().size()], turn(kTargets, i / 4),
+                              Relation::Apart, turn(kLayouts, i / 5), s, d});
   run_cells(cells);
 }
 

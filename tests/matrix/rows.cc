@@ -24,12 +24,15 @@ Tensor twice(const Tensor& t) { return t.dtype() == kBool ? logical_not(t) : t *
 // ---- a user's operators: one that writes its argument, and a view of all rows but the first
 
 Tensor written_by_user(const Tensor& t) {
-  static const graph::OpId op = graph::register_op({.schema = "matrix::bump_(Tensor(a!) self) -> Tensor(a!)", .shape = [](graph::RuleCtx&) {}},
+  static const graph::OpId op = graph::register_op(
+      {.schema = "matrix::bump_(Tensor(a!) self) -> Tensor(a!)", .shape = [](graph::RuleCtx&) {}},
       {kernels::reference_kernels().fact({[](const kernels::NativeArgs& n) {
         using namespace kernels::reference;
         const kernels::TensorView& x = n.tensor(0);
         const bool truth = x.dtype == kBool;
-        for_each(x, [&](std::int64_t at) { store(x, at, truth ? Value::of(std::int64_t{!load(x, at).truth()}) : Value::of(load_number(x, at) + 3)); });
+        for_each(x, [&](std::int64_t at) {
+          store(x, at, truth ? Value::of(std::int64_t{!load(x, at).truth()}) : Value::of(load_number(x, at) + 3));
+        });
       }})});
   return graph::calln(op, {&t}, {})[0];
 }
@@ -43,26 +46,40 @@ Layout rest_layout(const graph::ViewCtx& v) {
 }
 Tensor rest(const Tensor& t) {
   static const graph::OpId op = [] {
-    const graph::OpId scatter = graph::register_op(
-        {.schema = "matrix::rest_scatter(Tensor self, Tensor src) -> Tensor", .cls = graph::OpClass::Composite, .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }},
-        {passes::decompositions().fact({[](passes::Build& b, DType) {
-          auto self = b.tensor(0);
-          return b.emit(graph::OpId::slice_scatter, {self, b.tensor(1), Int(0), Int(1), b.meta(self).layout.sizes[0], Int(1)});
-        }})});
-    return graph::register_op({.schema = "matrix::rest(Tensor(a) self) -> Tensor(a)", .cls = graph::OpClass::View, .shape = graph::rules::view_rule},
-                              {graph::view_facts().fact({rest_layout, graph::PutBack::Scatter, graph::ViewOf::Operand, scatter})});
+    const graph::OpId scatter =
+        graph::register_op({.schema = "matrix::rest_scatter(Tensor self, Tensor src) -> Tensor",
+                            .cls = graph::OpClass::Composite,
+                            .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }},
+                           {passes::decompositions().fact({[](passes::Build& b, DType) {
+                             auto self = b.tensor(0);
+                             return b.emit(graph::OpId::slice_scatter,
+                                           {self, b.tensor(1), Int(0), Int(1), b.meta(self).layout.sizes[0], Int(1)});
+                           }})});
+    return graph::register_op(
+        {.schema = "matrix::rest(Tensor(a) self) -> Tensor(a)",
+         .cls = graph::OpClass::View,
+         .shape = graph::rules::view_rule},
+        {graph::view_facts().fact({rest_layout, graph::PutBack::Scatter, graph::ViewOf::Operand, scatter})});
   }();
   return graph::call1(op, {&t}, SourceLoc::current());
 }
 
 /// The same, but how a write is put back was not told.
 Tensor dead_end(const Tensor& t) {
-  static const graph::OpId op = graph::register_op({.schema = "matrix::dead_end(Tensor(a) self) -> Tensor(a)", .cls = graph::OpClass::View, .shape = graph::rules::view_rule},
+  static const graph::OpId op = graph::register_op({.schema = "matrix::dead_end(Tensor(a) self) -> Tensor(a)",
+                                                    .cls = graph::OpClass::View,
+                                                    .shape = graph::rules::view_rule},
                                                    {graph::view_facts().fact({rest_layout, graph::PutBack::Nowhere})});
   return graph::call1(op, {&t}, SourceLoc::current());
 }
 
-#define ROW(name, elements, ...) {name, elements, [](const Tensor& t, const Tensors& in) { static_cast<void>(t), static_cast<void>(in); __VA_ARGS__; }}
+#define ROW(name, elements, ...)                             \
+  {                                                          \
+    name, elements, [](const Tensor& t, const Tensors& in) { \
+      static_cast<void>(t), static_cast<void>(in);           \
+      __VA_ARGS__;                                           \
+    }                                                        \
+  }
 const Write kWrites[] = {
     ROW("out of place", kNone, ),
     // Data.
@@ -82,7 +99,8 @@ const Write kWrites[] = {
     ROW("it expanded", kOfTarget, bump(t.slice(0, 0, 1).expand({3, t.size(1)}))),
     ROW("overlapping slices", kOfTarget, t.slice(0, 1).copy_(t.slice(0, 0, t.size(0) - 1))),
     ROW("overlapping slices, backwards", kOfTarget, t.slice(0, 0, t.size(0) - 1).copy_(t.slice(0, 1))),
-    ROW("two rows change places", kOfTarget, Tensor old = t.slice(0, 0, 1).clone(); t.slice(0, 0, 1).copy_(t.slice(0, 1, 2)); t.slice(0, 1, 2).copy_(old)),
+    ROW("two rows change places", kOfTarget, Tensor old = t.slice(0, 0, 1).clone();
+        t.slice(0, 0, 1).copy_(t.slice(0, 1, 2)); t.slice(0, 1, 2).copy_(old)),
     ROW("a window", kOfTarget, bump(t.as_strided({half(t.size(1))}, {1}))),
     ROW("a window of strides", kOfTarget, bump(t.as_strided({t.size(0), half(t.size(1))}, {t.stride(0), t.stride(1)}))),
     ROW("a window at a place", kOfTarget, bump(t.as_strided({2}, {2}, 1))),
@@ -90,15 +108,18 @@ const Write kWrites[] = {
     ROW("windows over each other", kOfTarget, bump(t.unfold(1, 2, 1))),
     ROW("a part of windows over each other", kOfTarget, bump(t.unfold(1, 2, 1).select(-1, 0))),
     ROW("rows at indices", kOfTarget, t.index_copy_(0, in.ids, in.y.slice(0, 0, in.ids.size(0)))),
-    ROW("columns of a transpose at indices, twice", kOfTarget, for (int k = 0; k < 2; ++k) t.t().index_copy_(1, in.ids, in.y.t().slice(1, k, in.ids.size(0) + k))),
+    ROW("columns of a transpose at indices, twice", kOfTarget,
+        for (int k = 0; k < 2; ++k) t.t().index_copy_(1, in.ids, in.y.t().slice(1, k, in.ids.size(0) + k))),
     ROW("a view older than a write", kOfTarget, Tensor old = t.slice(0, 1); bump(t); bump(old)),
     ROW("from a symbol on", kOfTarget, bump(t.slice(0, in.ids.size(0)))),
     ROW("a chunk", kOfTarget, bump(chunk(t, 2, 1).back())),
     ROW("detached", kOfTarget, bump(t.detach())),
     ROW("another handle that is turned", kOfTarget, Tensor other = t.alias(); other.t_(); bump(other.slice(0, 0, 1))),
-    ROW("three parts of three views in turn", kOfTarget, bump(t.t().slice(1, 0, 1)); bump(t.unfold(1, 1, 2)); t.slice(0, 1).copy_(t.slice(0, 0, 1).expand({t.size(0) - 1, t.size(1)}))),
+    ROW("three parts of three views in turn", kOfTarget, bump(t.t().slice(1, 0, 1)); bump(t.unfold(1, 1, 2));
+        t.slice(0, 1).copy_(t.slice(0, 0, 1).expand({t.size(0) - 1, t.size(1)}))),
     ROW("both", kOfTarget | kOfY, bump(t.slice(0, 1)); in.y.slice(0, 0, 1).copy_(t.slice(0, 0, 1)); bump(in.y)),
-    ROW("x, y and z from each other", kOfX | kOfY | kOfZ, in.x.copy_(in.y); in.z.slice(0, 1).copy_(in.x.slice(0, 1)); in.y.copy_(in.z)),
+    ROW("x, y and z from each other", kOfX | kOfY | kOfZ, in.x.copy_(in.y); in.z.slice(0, 1).copy_(in.x.slice(0, 1));
+        in.y.copy_(in.z)),
     // A user's operators.
     ROW("by a user's operator", kOfTarget, written_by_user(t)),
     ROW("a view of a view by a user's operator", kOfTarget, written_by_user(t.slice(0, 1).t())),
@@ -129,14 +150,41 @@ const Write kWrites[] = {
 #undef ROW
 
 const Result kResults[] = {
-    {"fresh", [](const Tensor& t, const Tensors& in) { return std::vector{twice(t), twice(in.y)}; }},
-    {"itself", [](const Tensor& t, const Tensors& in) { return std::vector{t, in.x}; }},
-    {"a view of an input", [](const Tensor&, const Tensors& in) { return std::vector{in.y.slice(0, 1), in.y.t()}; }},
-    {"a view of what was written", [](const Tensor& t, const Tensors&) { return std::vector{t.slice(0, 1), t.unsqueeze(0)}; }},
-    {"a view of an intermediate", [](const Tensor& t, const Tensors&) { return std::vector{twice(t).slice(-1, 0, 1), twice(t).transpose(0, -1)}; }},
-    {"two that share", [](const Tensor& t, const Tensors&) { Tensor made = twice(t); return std::vector{made, made.slice(0, 1), made.transpose(0, -1)}; }},
-    {"itself and detached", [](const Tensor& t, const Tensors&) { Tensor made = twice(t); return std::vector{made, made.detach(), t.detach(), t}; }},
-    {"a user's view", [](const Tensor& t, const Tensors& in) { Tensor made = twice(t); return std::vector{rest(made), rest(t), rest(in.y), made}; }},
+    {"fresh",
+     [](const Tensor& t, const Tensors& in) {
+       return std::vector{twice(t), twice(in.y)};
+     }},
+    {"itself",
+     [](const Tensor& t, const Tensors& in) {
+       return std::vector{t, in.x};
+     }},
+    {"a view of an input",
+     [](const Tensor&, const Tensors& in) {
+       return std::vector{in.y.slice(0, 1), in.y.t()};
+     }},
+    {"a view of what was written",
+     [](const Tensor& t, const Tensors&) {
+       return std::vector{t.slice(0, 1), t.unsqueeze(0)};
+     }},
+    {"a view of an intermediate",
+     [](const Tensor& t, const Tensors&) {
+       return std::vector{twice(t).slice(-1, 0, 1), twice(t).transpose(0, -1)};
+     }},
+    {"two that share",
+     [](const Tensor& t, const Tensors&) {
+       Tensor made = twice(t);
+       return std::vector{made, made.slice(0, 1), made.transpose(0, -1)};
+     }},
+    {"itself and detached",
+     [](const Tensor& t, const Tensors&) {
+       Tensor made = twice(t);
+       return std::vector{made, made.detach(), t.detach(), t};
+     }},
+    {"a user's view",
+     [](const Tensor& t, const Tensors& in) {
+       Tensor made = twice(t);
+       return std::vector{rest(made), rest(t), rest(in.y), made};
+     }},
 };
 
 }  // namespace

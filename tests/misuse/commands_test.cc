@@ -1,5 +1,5 @@
-// Wrong settings of the environment and wrong commands of the tool, and what they are told on stderr: commands.txt. A wrong setting is told once,
-// and the program runs as without it.
+// Wrong settings of the environment and wrong commands of the tool, and what they are told on stderr: commands.txt. A
+// wrong setting is told once, and the program runs as without it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -67,7 +67,8 @@ const Misuse kAll[] = {
 };
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -77,7 +78,8 @@ TEST(Subject, CallsACompiledFunction) {
 }
 
 TEST(Misuse, CommandsAreToldAsCommitted) {
-  const std::string folder = (std::filesystem::path(::testing::TempDir()) / ("reprise_commands_" + std::to_string(getpid()))).string();
+  const std::string folder =
+      (std::filesystem::path(::testing::TempDir()) / ("reprise_commands_" + std::to_string(getpid()))).string();
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/text.jsonl") << "this is\nno log\n";
   set_log("off", folder + "/log.jsonl");
@@ -93,8 +95,10 @@ TEST(Misuse, CommandsAreToldAsCommitted) {
 
   std::ostringstream now;
   for (const Misuse& m : kAll) {
-    const std::string program = m.arguments == kCompiles ? self + " --gtest_filter=Subject.*" : REPRISE_TOOL " " + replaced(m.arguments, "TMP", folder);
-    const std::string command = "env -i HOME=/nonexistent REPRISE_CACHE_DIR=off " + replaced(m.environment, "TMP", folder) + " " + program + " 2>&1 >/dev/null";
+    const std::string program = m.arguments == kCompiles ? self + " --gtest_filter=Subject.*"
+                                                         : REPRISE_TOOL " " + replaced(m.arguments, "TMP", folder);
+    const std::string command = "env -i HOME=/nonexistent REPRISE_CACHE_DIR=off " +
+                                replaced(m.environment, "TMP", folder) + " " + program + " 2>&1 >/dev/null";
     std::string said;
     std::FILE* pipe = popen(command.c_str(), "r");
     ASSERT_TRUE(pipe);
@@ -102,11 +106,17 @@ TEST(Misuse, CommandsAreToldAsCommitted) {
     const int status = pclose(pipe);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == m.code) << command << "\n" << said;
     EXPECT_FALSE(said.empty() && m.code) << command;
-    now << m.environment << (*m.environment ? " " : "") << (m.arguments == kCompiles ? "a program that calls a compiled function" : std::string("reprise ") + m.arguments) << "\n" << replaced("    " + replaced(said, folder, "TMP"), "\n", "\n    ") << "\n";
+    now << m.environment << (*m.environment ? " " : "")
+        << (m.arguments == kCompiles ? "a program that calls a compiled function"
+                                     : std::string("reprise ") + m.arguments)
+        << "\n"
+        << replaced("    " + replaced(said, folder, "TMP"), "\n", "\n    ") << "\n";
   }
   std::filesystem::remove_all(folder);
   // Of the list of all settings the beginning will do.
-  const std::string text = std::regex_replace(replaced(now.str(), "\n    \n", "\n\n"), std::regex("(There are: REPRISE_LOG, REPRISE_LOG_FILE, )[A-Z0-9_, ]*"), "$1...");
+  const std::string text =
+      std::regex_replace(replaced(now.str(), "\n    \n", "\n\n"),
+                         std::regex("(There are: REPRISE_LOG, REPRISE_LOG_FILE, )[A-Z0-9_, ]*"), "$1...");
   golden::expect_golden("../misuse/commands.txt", text);
 }
 

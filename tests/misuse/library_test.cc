@@ -1,4 +1,5 @@
-// Wrong calls of the library beside operators, and what they are told: library.txt. After each everything else goes on working.
+// Wrong calls of the library beside operators, and what they are told: library.txt. After each everything else goes on
+// working.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,12 +25,15 @@ struct Misuse {
   const char* source;
   std::function<void()> run;
 };
-#define MISUSE(...) \
-  Misuse { #__VA_ARGS__, [] { __VA_ARGS__; } }
+#define MISUSE(...)                   \
+  Misuse {                            \
+#__VA_ARGS__, [] { __VA_ARGS__; } \
+  }
 
 /// A folder of the process's own, "/tmp/reprise_misuse" in the table.
 std::string folder() {
-  static const std::string path = (std::filesystem::path(::testing::TempDir()) / ("reprise_misuse_" + std::to_string(getpid()))).string();
+  static const std::string path =
+      (std::filesystem::path(::testing::TempDir()) / ("reprise_misuse_" + std::to_string(getpid()))).string();
   return path;
 }
 std::string file(const std::string& name) { return folder() + "/" + name; }
@@ -41,13 +45,15 @@ struct Weights {
   Tensor wq;
   std::vector<Tensor> layers;
 };
-Weights weights_of(std::vector<std::int64_t> sizes, DType dtype = kFloat32) { return {zeros(sizes, {.dtype = dtype}), {}}; }
+Weights weights_of(std::vector<std::int64_t> sizes, DType dtype = kFloat32) {
+  return {zeros(sizes, {.dtype = dtype}), {}};
+}
 
 const Misuse kTensors[] = {
     MISUSE(ones({2, 3}).item<float>()),
     MISUSE(ones({2}).data<std::int64_t>()),
     MISUSE(Tensor().sizes()),
-    MISUSE(if (ones({2})) {}),
+    MISUSE(if (ones({2})){}),
     MISUSE(from_blob(nullptr, {4}, kFloat32)),
     MISUSE(float p[4] = {}; from_blob(p, {-4}, kFloat32)),
     MISUSE(float p[4] = {}; from_blob(p, {2, 2}, kFloat32, {}, {1})),
@@ -67,22 +73,46 @@ const Misuse kCompiledFunctions[] = {
     MISUSE(auto f = compile(twice); f(Tensor())),
     MISUSE(auto f = compile(twice); f(ones({2})); f.seal(); f(ones({2, 2}))),
     MISUSE(auto f = compile(sum_of, {.name = "sum_of", .arguments = {"x", "n"}}); f(ones({4}), 5)),
-    MISUSE(auto f = compile([](Tensor x) { assume(x.size(0) % 8 == 0); return x + 1; }); f(ones({12}))),
-    MISUSE(auto f = compile([](Tensor x) { static_cast<void>(x.item<float>()); return x; }, {.name = "reads"}); f.seal(); f(ones({1}))),
-    MISUSE(auto f = compile([](Tensor x) { static_cast<void>(x.item<float>()); return x; }, {.name = "reads"}); f.warm_up(ones({1}))),
+    MISUSE(auto f = compile([](Tensor x) {
+             assume(x.size(0) % 8 == 0);
+             return x + 1;
+           });
+           f(ones({12}))),
+    MISUSE(auto f = compile(
+               [](Tensor x) {
+                 static_cast<void>(x.item<float>());
+                 return x;
+               },
+               {.name = "reads"});
+           f.seal(); f(ones({1}))),
+    MISUSE(auto f = compile(
+               [](Tensor x) {
+                 static_cast<void>(x.item<float>());
+                 return x;
+               },
+               {.name = "reads"});
+           f.warm_up(ones({1}))),
     MISUSE(auto f = compile(twice, {.name = "twice", .mode = "off"}); f.warm_up(ones({1}))),
     MISUSE(auto f = compile(twice, {.name = "twice"}); f.warm_up(ones({1})); f.seal(); f.warm_up(ones({3}))),
-    MISUSE(auto f = compile(twice, {.name = "twice", .max_specializations = 1}); f.warm_up(ones({1})); f.warm_up(ones({3, 3}))),
-    MISUSE(int n = 1; auto f = compile([&](Tensor x) { return x * n; }, {.name = "scaled", .check = 1}); f(ones({1})); n = 2; f(ones({1}))),
-    MISUSE(Int left; auto f = compile([&](Tensor x) { left = x.size(0); return x; }); f(ones({3})); zeros({left})),
+    MISUSE(auto f = compile(twice, {.name = "twice", .max_specializations = 1}); f.warm_up(ones({1}));
+           f.warm_up(ones({3, 3}))),
+    MISUSE(int n = 1; auto f = compile([&](Tensor x) { return x * n; }, {.name = "scaled", .check = 1}); f(ones({1}));
+           n = 2; f(ones({1}))),
+    MISUSE(Int left; auto f = compile([&](Tensor x) {
+                       left = x.size(0);
+                       return x;
+                     });
+           f(ones({3})); zeros({left})),
     MISUSE(mark_dynamic(ones({4}), 0, {.min = 8})),
     MISUSE(mark_dynamic(ones({4}), 0, {.min = 4, .max = 3})),
     MISUSE(mark_dynamic(ones({4}), 0, {.multiple_of = 0})),
     MISUSE(mark_dynamic(ones({4}), 1)),
     MISUSE(const Tensor x = ones({4}); mark_static(x, 0); mark_dynamic(x, 0)),
     MISUSE(const Tensor x = ones({4}); mark_dynamic(x, 0); mark_static(x, 0)),
-    MISUSE(const Tensor x = ones({4}); mark_dynamic(x, 0); compile([](Tensor t) { return t.size(0) == 4 ? t : t + 1; })(x)),
-    MISUSE(const Tensor x = ones({4}); mark_dynamic(x, 0, {.max = 8}); auto f = compile(twice, {.name = "twice", .arguments = {"x"}}); f(x); f(ones({9}))),
+    MISUSE(const Tensor x = ones({4}); mark_dynamic(x, 0);
+           compile([](Tensor t) { return t.size(0) == 4 ? t : t + 1; })(x)),
+    MISUSE(const Tensor x = ones({4}); mark_dynamic(x, 0, {.max = 8});
+           auto f = compile(twice, {.name = "twice", .arguments = {"x"}}); f(x); f(ones({9}))),
 };
 const Misuse kDevices[] = {
     MISUSE(Device::cuda(300)),
@@ -130,20 +160,30 @@ const Misuse kExtensions[] = {
     MISUSE(Library("misuse").define({.schema = "other::a(Tensor x) -> Tensor", .cpu = [](const KernelCall&) {}})),
     MISUSE(Library("misuse").define({.schema = "misuse::none(Tensor x) -> Tensor"})),
     MISUSE(Library("misuse").find("nothing")),
-    MISUSE(const Operator op = Library("misuse").define({.schema = "misuse::id(Tensor x) -> Tensor", .cpu = [](const KernelCall&) {}}); op(ones({2}), ones({2}))),
+    MISUSE(const Operator op =
+               Library("misuse").define({.schema = "misuse::id(Tensor x) -> Tensor", .cpu = [](const KernelCall&) {}});
+           op(ones({2}), ones({2}))),
     MISUSE(Library("misuse").define({.schema = "misuse::id(Tensor x) -> Tensor", .cpu = [](const KernelCall&) {}})),
     MISUSE(Library("misuse").find("id")(3)),
     MISUSE(register_pattern("p", own, own, std::tuple(ones({2})))),
-    MISUSE(register_pattern("p", [](Tensor x) { return exp(x); }, [](Tensor x) { return exp(x).to(kFloat64); }, std::tuple(ones({2})))),
-    MISUSE(register_pattern("p", [](Tensor x) { return exp(x); }, [](Tensor x) { return exp(x) * x.item(); }, std::tuple(ones({2})))),
+    MISUSE(register_pattern(
+        "p", [](Tensor x) { return exp(x); }, [](Tensor x) { return exp(x).to(kFloat64); }, std::tuple(ones({2})))),
+    MISUSE(register_pattern(
+        "p", [](Tensor x) { return exp(x); }, [](Tensor x) { return exp(x) * x.item(); }, std::tuple(ones({2})))),
     MISUSE(from_dlpack(nullptr)),
-    MISUSE(std::int64_t sizes[1] = {2}; float data[2] = {}; dlpack::Managed m{}; m.view = {data, {dlpack::kCpu, 0}, 1, {dlpack::kFloat, 32, 4}, sizes, nullptr, 0}; from_dlpack(reinterpret_cast<DLManagedTensor*>(&m))),
-    MISUSE(std::int64_t sizes[1] = {-2}; float data[2] = {}; dlpack::Managed m{}; m.view = {data, {dlpack::kCpu, 0}, 1, {dlpack::kFloat, 32, 1}, sizes, nullptr, 0}; from_dlpack(reinterpret_cast<DLManagedTensor*>(&m))),
+    MISUSE(std::int64_t sizes[1] = {2}; float data[2] = {}; dlpack::Managed m{};
+           m.view = {data, {dlpack::kCpu, 0}, 1, {dlpack::kFloat, 32, 4}, sizes, nullptr, 0};
+           from_dlpack(reinterpret_cast<DLManagedTensor*>(&m))),
+    MISUSE(std::int64_t sizes[1] = {-2}; float data[2] = {}; dlpack::Managed m{};
+           m.view = {data, {dlpack::kCpu, 0}, 1, {dlpack::kFloat, 32, 1}, sizes, nullptr, 0};
+           from_dlpack(reinterpret_cast<DLManagedTensor*>(&m))),
     MISUSE(to_dlpack(Tensor())),
 };
 
 std::vector<std::pair<const char*, std::span<const Misuse>>> groups() {
-  return {{"tensors", kTensors}, {"compiled functions", kCompiledFunctions}, {"devices", kDevices}, {"settings", kSettings}, {"files", kFiles}, {"operators, patterns and tensors of others", kExtensions}};
+  return {{"tensors", kTensors}, {"compiled functions", kCompiledFunctions},
+          {"devices", kDevices}, {"settings", kSettings},
+          {"files", kFiles},     {"operators, patterns and tensors of others", kExtensions}};
 }
 
 struct Files {
@@ -171,7 +211,8 @@ TEST(Misuse, TheLibraryIsToldAsCommitted) {
     for (const Misuse& m : all) {
       ++cases;
       std::string text = message(m.run);
-      for (std::size_t at; (at = text.find(folder())) != std::string::npos;) text.replace(at, folder().size(), "/tmp/reprise_misuse");
+      for (std::size_t at; (at = text.find(folder())) != std::string::npos;)
+        text.replace(at, folder().size(), "/tmp/reprise_misuse");
       now << "\n" << m.source << "\n    " << text << "\n";
       EXPECT_TRUE(equal(witness(x, y), right)) << m.source;
       EXPECT_TRUE(equal(softmax(x + y, -1), right)) << m.source;

@@ -1,5 +1,6 @@
-// Wrong calls of operators, and what they are told: operators.txt is read in review as a user would read it. Each fails eagerly and compiled, with the
-// same words, leaves its arguments as they were, and the next right call of the same function works.
+// Wrong calls of operators, and what they are told: operators.txt is read in review as a user would read it. Each fails
+// eagerly and compiled, with the same words, leaves its arguments as they were, and the next right call of the same
+// function works.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -20,8 +21,12 @@ struct Misuse {
   const char* source;  ///< the program, as it stands in the file
   std::function<void(Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)> run;
 };
-#define MISUSE(...) \
-  Misuse { #__VA_ARGS__, []([[maybe_unused]] Tensor x, [[maybe_unused]] Tensor y, [[maybe_unused]] Tensor i, [[maybe_unused]] Tensor b, [[maybe_unused]] Tensor d, [[maybe_unused]] Tensor q, [[maybe_unused]] Tensor n) { __VA_ARGS__; } }
+#define MISUSE(...)                                                                                                    \
+  Misuse {                                                                                                             \
+#__VA_ARGS__,                                                                                                      \
+        []([[maybe_unused]] Tensor x, [[maybe_unused]] Tensor y, [[maybe_unused]] Tensor i, [[maybe_unused]] Tensor b, \
+           [[maybe_unused]] Tensor d, [[maybe_unused]] Tensor q, [[maybe_unused]] Tensor n) { __VA_ARGS__; }           \
+  }
 
 const Misuse kShapes[] = {
     MISUSE(x + y),
@@ -157,8 +162,10 @@ const Misuse kValues[] = {
     MISUSE(cat({x, Tensor()}, 0)),
     MISUSE(linear(x, Tensor())),
     MISUSE(x.add_(Tensor())),
-    MISUSE(cond(x, [&] { return x; }, [&] { return x + 1; })),
-    MISUSE(cond(x.sum(), [&] { return x; }, [&] { return x + 1; })),
+    MISUSE(cond(
+        x, [&] { return x; }, [&] { return x + 1; })),
+    MISUSE(cond(
+        x.sum(), [&] { return x; }, [&] { return x + 1; })),
     MISUSE(x.size(0) / (x.size(1) - 4)),
 };
 const Misuse kMemory[] = {
@@ -173,7 +180,11 @@ const Misuse kMemory[] = {
 };
 
 std::vector<std::pair<const char*, std::span<const Misuse>>> groups() {
-  return {{"shapes", kShapes}, {"dimensions and indices", kDimensions}, {"dtypes", kDTypes}, {"values", kValues}, {"memory", kMemory}};
+  return {{"shapes", kShapes},
+          {"dimensions and indices", kDimensions},
+          {"dtypes", kDTypes},
+          {"values", kValues},
+          {"memory", kMemory}};
 }
 
 Arguments arguments() {
@@ -194,7 +205,8 @@ std::string state_of(const Arguments& a) {
 
 TEST(Misuse, OperatorsAreToldAsCommitted) {
   std::ostringstream now;
-  now << "x: f32[3, 4], y: f32[5], i: i64[3], b: bool[3, 4], d: f64[3, 4], q: float8[3, 4], n: i32[3, 4]; eagerly and compiled\n";
+  now << "x: f32[3, 4], y: f32[5], i: i64[3], b: bool[3, 4], d: f64[3, 4], q: float8[3, 4], n: i32[3, 4]; eagerly and "
+         "compiled\n";
   std::size_t cases = 0;
   for (const auto& [title, all] : groups()) {
     now << "\n\n" << title << "\n";

@@ -48,7 +48,8 @@ TEST(Compat, OptionsAndCreation) {
   EXPECT_EQ(torch::from_blob(data, {4}, torch::TensorOptions().dtype(torch::kFloat)).sum().item<float>(), 10);
   EXPECT_EQ(torch::from_blob(data, {4}).sum().item<float>(), 10);
   bool gone = false;
-  torch::from_blob(data, {4}, [&](void*) { gone = true; }, torch::kFloat32);
+  torch::from_blob(
+      data, {4}, [&](void*) { gone = true; }, torch::kFloat32);
   EXPECT_TRUE(gone);
 }
 
@@ -166,7 +167,8 @@ TEST(Compat, Functional) {
   EXPECT_TRUE(torch::allclose(F::log_softmax(x, F::LogSoftmaxFuncOptions(1)), torch::log_softmax(x, 1)));
   EXPECT_EQ(F::embedding(torch::tensor({1, 2}), w).sizes(), (torch::Ints{2, 8}));
   EXPECT_TRUE(torch::allclose(F::gelu(x, F::GELUFuncOptions().approximate("tanh")), torch::gelu(x, "tanh")));
-  EXPECT_TRUE(torch::allclose(F::layer_norm(x, F::LayerNormFuncOptions({8}).eps(1e-6)), torch::layer_norm(x, {8}, {}, {}, 1e-6)));
+  EXPECT_TRUE(torch::allclose(F::layer_norm(x, F::LayerNormFuncOptions({8}).eps(1e-6)),
+                              torch::layer_norm(x, {8}, {}, {}, 1e-6)));
   EXPECT_EQ(F::pad(x, F::PadFuncOptions({1, 2}).value(1)).sizes(), (torch::Ints{3, 11}));
   EXPECT_TRUE(torch::equal(F::dropout(x, F::DropoutFuncOptions().p(0.3)), x));
   EXPECT_EQ(F::linear(x, w).size(1), 10);

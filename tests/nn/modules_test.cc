@@ -1,10 +1,11 @@
-// Layers against single operators and loops; their names, their first weights, and what compiled functions make of them.
+// Layers against single operators and loops; their names, their first weights, and what compiled functions make of
+// them.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <unistd.h>
 
 #include "reprise/nn.h"
 #include "reprise/reprise.h"
@@ -75,7 +76,10 @@ TEST(Nn, Norms) {
   nn::GroupNorm g(3, 6);
   g.weight = randn({6}), g.bias = randn({6});
   const Tensor grouped = x.view({4, 3, -1}).to(kFloat64);
-  const Tensor wanted = ((grouped - grouped.mean({-1}, true)) / (grouped.var({-1}, 0, true) + g.eps).sqrt()).view({4, 6, 5, 3}) * g.weight->view({6, 1, 1}) + g.bias->view({6, 1, 1});
+  const Tensor wanted =
+      ((grouped - grouped.mean({-1}, true)) / (grouped.var({-1}, 0, true) + g.eps).sqrt()).view({4, 6, 5, 3}) *
+          g.weight->view({6, 1, 1}) +
+      g.bias->view({6, 1, 1});
   close(g(x), wanted);
   compiles(g, x, randn({9, 6, 2, 2}));
   EXPECT_EQ(names(g), (Names{"weight", "bias"}));
@@ -90,7 +94,8 @@ TEST(Nn, Norms) {
   EXPECT_EQ(names(b), (Names{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"}));
   b.running_mean = randn({6}), b.running_var = rand({6}) + 0.5, b.weight = randn({6}), b.bias = randn({6});
   auto column = [](const Tensor& t) { return t.view({6, 1, 1}); };
-  close(b(x), (x - column(b.running_mean)) / (column(b.running_var) + b.eps).sqrt() * column(*b.weight) + column(*b.bias));
+  close(b(x),
+        (x - column(b.running_mean)) / (column(b.running_var) + b.eps).sqrt() * column(*b.weight) + column(*b.bias));
   compiles(b, x, randn({2, 6, 7, 7}));
   EXPECT_THROW(b(randn({4, 6})), Error);
   EXPECT_THROW(nn::GroupNorm(4, 6)(x), Error);
@@ -126,7 +131,8 @@ TEST(Nn, Convolutions) {
 
 TEST(Nn, ASmallNetOfImages) {
   manual_seed(4);
-  const nn::Sequential net(nn::Conv2d(3, 8, 3, {.padding = {1}}), nn::BatchNorm2d(8), nn::ReLU(), nn::MaxPool2d(2), nn::AdaptiveAvgPool2d(1), nn::Flatten(), nn::Linear(8, 5));
+  const nn::Sequential net(nn::Conv2d(3, 8, 3, {.padding = {1}}), nn::BatchNorm2d(8), nn::ReLU(), nn::MaxPool2d(2),
+                           nn::AdaptiveAvgPool2d(1), nn::Flatten(), nn::Linear(8, 5));
   const Tensor x = randn({2, 3, 8, 8});
   EXPECT_EQ(net(x).sizes(), (Ints{2, 5}));
   compiles(net, x, randn({5, 3, 12, 10}));
@@ -144,7 +150,10 @@ TEST(Nn, Attention) {
     // Head by head.
     std::vector<Tensor> heads;
     for (int h = 0; h < 4; ++h) {
-      auto part = [&](int which) { return linear(y, a.in_proj_weight.narrow(0, 16 * which + 4 * h, 4), a.in_proj_bias->narrow(0, 16 * which + 4 * h, 4)); };
+      auto part = [&](int which) {
+        return linear(y, a.in_proj_weight.narrow(0, 16 * which + 4 * h, 4),
+                      a.in_proj_bias->narrow(0, 16 * which + 4 * h, 4));
+      };
       heads.push_back(softmax(part(0).matmul(part(1).mT()) / 2.0, -1).matmul(part(2)));
     }
     const Tensor wanted = linear(cat(heads, -1), a.out_proj.weight, *a.out_proj.bias);
@@ -157,20 +166,24 @@ TEST(Nn, Attention) {
 }
 
 struct Net {
-  nn::Sequential<nn::Linear, nn::GELU, nn::Dropout, nn::Linear> head{nn::Linear(6, 12), nn::GELU("tanh"), nn::Dropout(0.5), nn::Linear(12, 2)};
+  nn::Sequential<nn::Linear, nn::GELU, nn::Dropout, nn::Linear> head{nn::Linear(6, 12), nn::GELU("tanh"),
+                                                                     nn::Dropout(0.5), nn::Linear(12, 2)};
   std::vector<nn::LayerNorm> norms = {nn::LayerNorm(6), nn::LayerNorm(6)};
 };
 
 TEST(Nn, SequentialListsAndFiles) {
   Net net;
-  EXPECT_EQ(names(net), (Names{"head.0.weight", "head.0.bias", "head.3.weight", "head.3.bias", "norms.0.weight", "norms.0.bias", "norms.1.weight", "norms.1.bias"}));
+  EXPECT_EQ(names(net), (Names{"head.0.weight", "head.0.bias", "head.3.weight", "head.3.bias", "norms.0.weight",
+                               "norms.0.bias", "norms.1.weight", "norms.1.bias"}));
   const Tensor x = randn({3, 6});
-  const auto& [first, gelu_, drop, last] = static_cast<const std::tuple<nn::Linear, nn::GELU, nn::Dropout, nn::Linear>&>(net.head);
+  const auto& [first, gelu_, drop, last] =
+      static_cast<const std::tuple<nn::Linear, nn::GELU, nn::Dropout, nn::Linear>&>(net.head);
   close(net.head(x), last(gelu(first(x), "tanh")));
   nn::train(net);
   EXPECT_TRUE(drop.training);
   nn::train(net, false);
-  const std::string path = (std::filesystem::temp_directory_path() / ("reprise_nn_" + std::to_string(getpid()))).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("reprise_nn_" + std::to_string(getpid()))).string();
   save_safetensors(path, net);
   Net other;
   load_safetensors(path, other);

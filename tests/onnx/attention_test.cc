@@ -94,10 +94,8 @@ std::pair<Reals, Reals> by_loops(const AttentionCase& k, const Tensor& q, const 
           if (mask) {
             const std::int64_t row = mask->dim() == 2 ? i : h * L + i;
             const double entry = j < M ? m[static_cast<std::size_t>(row * M + j)] : k.mask == 1 ? 0 : -kInf;
-            if (mask->dtype() == kBool)
-              s = entry != 0 ? s : -kInf;
-            else
-              s += entry;
+            if (mask->dtype() == kBool) s = entry != 0 ? s : -kInf;
+            else s += entry;
           }
           if (k.padded && j >= held[static_cast<std::size_t>(n)]) s = -kInf;
           if (k.causal && j > i + offset) s = -kInf;

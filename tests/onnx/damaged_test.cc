@@ -1,4 +1,5 @@
-// Files that lie: one error each that says what is wrong, and no file at all ends the process or takes memory that is not its own.
+// Files that lie: one error each that says what is wrong, and no file at all ends the process or takes memory that is
+// not its own.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -43,24 +44,45 @@ std::vector<Lie> lies() {
   all.push_back({"no ONNX model", "this is text, and no model"});
   all.push_back({"no ONNX model", file::model(small()).substr(0, 50)});
   all.push_back({"names no operator set", Message().number(1, 8).in(7, small().message()).bytes});
-  changed("raw_data has 8 bytes, but its sizes and float take 16", [](file::Graph& g) { g.initializers[0] = file::floats("w", {2, 2}, {1, 2}); });
+  changed("raw_data has 8 bytes, but its sizes and float take 16", [](file::Graph& g) {
+    g.initializers[0] = file::floats("w", {2, 2}, {1, 2});
+  });
   changed("dimension of size -3", [](file::Graph& g) { g.initializers[0] = file::floats("w", {-3, 2}, {}); });
-  changed("overflow 63 bits", [](file::Graph& g) { g.initializers[0] = file::floats("w", {INT64_MAX, INT64_MAX}, {}); });
-  changed("overflow 63 bits", [](file::Graph& g) { g.initializers[0] = file::floats("w", {INT64_MAX, INT64_MAX, 0}, {}); });
-  changed("9 dimensions", [](file::Graph& g) { g.initializers[0] = file::floats("w", {1, 1, 1, 1, 1, 1, 1, 1, 1}, {1}); });
+  changed("overflow 63 bits", [](file::Graph& g) {
+    g.initializers[0] = file::floats("w", {INT64_MAX, INT64_MAX}, {});
+  });
+  changed("overflow 63 bits", [](file::Graph& g) {
+    g.initializers[0] = file::floats("w", {INT64_MAX, INT64_MAX, 0}, {});
+  });
+  changed("9 dimensions", [](file::Graph& g) {
+    g.initializers[0] = file::floats("w", {1, 1, 1, 1, 1, 1, 1, 1, 1}, {1});
+  });
   changed("is of string", [](file::Graph& g) { g.initializers[0] = file::tensor("w", 8, {1}, std::vector<char>{}); });
-  changed("is of element type 99", [](file::Graph& g) { g.initializers[0] = file::tensor("w", 99, {1}, std::vector<char>{}); });
+  changed("is of element type 99",
+          [](file::Graph& g) { g.initializers[0] = file::tensor("w", 99, {1}, std::vector<char>{}); });
   changed("'w' is there twice", [](file::Graph& g) { g.initializers.push_back(g.initializers[0]); });
   changed("'x' is there twice", [](file::Graph& g) { g.inputs.push_back(g.inputs[0]); });
   changed("'h' is made twice", [](file::Graph& g) { g.nodes.push_back(node("Relu", {"x"}, {"h"})); });
-  changed("which nothing before it makes", [](file::Graph& g) { g.nodes[0] = node("MatMul", {"x", "nothing"}, {"h"}); });
+  changed("which nothing before it makes", [](file::Graph& g) {
+    g.nodes[0] = node("MatMul", {"x", "nothing"}, {"h"});
+  });
   changed("a cycle", [](file::Graph& g) { g.nodes[0] = node("MatMul", {"x", "y"}, {"h"}); });
   changed("nothing makes the result 'z'", [](file::Graph& g) { g.outputs.push_back(value("z", file::kFloat, {})); });
   changed("names no operator", [](file::Graph& g) { g.nodes[0] = node("", {"x"}, {"h"}); });
-  changed("attribute 'axis' twice", [](file::Graph& g) { g.nodes[0] = node("Softmax", {"x"}, {"h"}, {file::attribute("axis", std::int64_t{1}), file::attribute("axis", std::int64_t{1})}); });
+  changed("attribute 'axis' twice", [](file::Graph& g) {
+    g.nodes[0] = node("Softmax", {"x"}, {"h"},
+                      {file::attribute("axis", std::int64_t{1}), file::attribute("axis", std::int64_t{1})});
+  });
   changed("no model that is given as bytes", [](file::Graph&) {});
   all.pop_back();
-  changed("has no folder", [](file::Graph& g) { g.initializers[0] = Message().number(1, 1).number(2, 1).text(8, "w").in(13, Message().text(1, "location").text(2, "w.bin")).number(14, 1); });
+  changed("has no folder", [](file::Graph& g) {
+    g.initializers[0] = Message()
+                            .number(1, 1)
+                            .number(2, 1)
+                            .text(8, "w")
+                            .in(13, Message().text(1, "location").text(2, "w.bin"))
+                            .number(14, 1);
+  });
   changed("has a dimension of size -7", [](file::Graph& g) { g.inputs[0] = value("x", file::kFloat, {-7}); });
   {
     Message deep = small().message();
@@ -72,7 +94,12 @@ std::vector<Lie> lies() {
     all.push_back({"", file::model(deep)});
   }
   {
-    const Message endless = Message().text(1, "F").text(4, "a").text(5, "b").in(7, node("F", {"a"}, {"b"}, {}, "", "local")).text(10, "local");
+    const Message endless = Message()
+                                .text(1, "F")
+                                .text(4, "a")
+                                .text(5, "b")
+                                .in(7, node("F", {"a"}, {"b"}, {}, "", "local"))
+                                .text(10, "local");
     file::Graph g = small();
     g.nodes = {node("F", {"x"}, {"y"}, {}, "", "local")};
     all.push_back({"calls itself", file::model(g.message(), 17, {endless})});
@@ -99,7 +126,8 @@ struct Folder {
     return (path / name).string();
   }
 };
-Message outside(const std::string& location, const std::string& offset, const std::string& length, const std::vector<std::int64_t>& dims = {2, 2}) {
+Message outside(const std::string& location, const std::string& offset, const std::string& length,
+                const std::vector<std::int64_t>& dims = {2, 2}) {
   Message m;
   for (std::int64_t d : dims) m.number(1, d);
   m.number(2, file::kFloat).text(8, "w").in(13, Message().text(1, "location").text(2, location));

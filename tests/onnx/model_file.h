@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-/// ONNX files for tests, field by field: what is written is what is asked for, lies too. Field numbers are those of import/onnx/format.proto.
+/// ONNX files for tests, field by field: what is written is what is asked for, lies too. Field numbers are those of
+/// import/onnx/format.proto.
 namespace reprise::test::onnx_file {
 
 struct Message {
@@ -36,15 +37,23 @@ struct Message {
 enum : int { kFloat = 1, kInt64 = 7, kBool = 9 };
 
 template <class T>
-Message tensor(const std::string& name, int element, const std::vector<std::int64_t>& dims, const std::vector<T>& values) {
+Message tensor(const std::string& name, int element, const std::vector<std::int64_t>& dims,
+               const std::vector<T>& values) {
   Message m;
   for (std::int64_t d : dims) m.number(1, d);
   m.number(2, element).text(8, name);
   return m.text(9, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
 }
-inline Message floats(const std::string& name, const std::vector<std::int64_t>& dims, const std::vector<float>& values) { return tensor(name, kFloat, dims, values); }
-inline Message ints(const std::string& name, const std::vector<std::int64_t>& values) { return tensor(name, kInt64, {static_cast<std::int64_t>(values.size())}, values); }
-inline Message number(const std::string& name, std::int64_t value) { return tensor(name, kInt64, {}, std::vector<std::int64_t>{value}); }
+inline Message floats(const std::string& name, const std::vector<std::int64_t>& dims,
+                      const std::vector<float>& values) {
+  return tensor(name, kFloat, dims, values);
+}
+inline Message ints(const std::string& name, const std::vector<std::int64_t>& values) {
+  return tensor(name, kInt64, {static_cast<std::int64_t>(values.size())}, values);
+}
+inline Message number(const std::string& name, std::int64_t value) {
+  return tensor(name, kInt64, {}, std::vector<std::int64_t>{value});
+}
 
 /// A dimension: a size, or a name.
 struct Dim {
@@ -63,19 +72,29 @@ inline Message value(const std::string& name, int element, const std::vector<Dim
   return Message().text(1, name).in(2, Message().in(1, Message().number(1, element).in(2, shape)));
 }
 
-inline Message attribute(const std::string& name, std::int64_t i) { return Message().text(1, name).number(3, i).number(20, 2); }
+inline Message attribute(const std::string& name, std::int64_t i) {
+  return Message().text(1, name).number(3, i).number(20, 2);
+}
 inline Message attribute(const std::string& name, float f) { return Message().text(1, name).real(2, f).number(20, 1); }
-inline Message attribute(const std::string& name, const std::string& s) { return Message().text(1, name).text(4, s).number(20, 3); }
+inline Message attribute(const std::string& name, const std::string& s) {
+  return Message().text(1, name).text(4, s).number(20, 3);
+}
 inline Message attribute(const std::string& name, const std::vector<std::int64_t>& all) {
   Message m = Message().text(1, name);
   for (std::int64_t i : all) m.number(8, i);
   return m.number(20, 7);
 }
-inline Message graph_attribute(const std::string& name, const Message& g) { return Message().text(1, name).in(6, g).number(20, 5); }
-inline Message tensor_attribute(const std::string& name, const Message& t) { return Message().text(1, name).in(5, t).number(20, 4); }
+inline Message graph_attribute(const std::string& name, const Message& g) {
+  return Message().text(1, name).in(6, g).number(20, 5);
+}
+inline Message tensor_attribute(const std::string& name, const Message& t) {
+  return Message().text(1, name).in(5, t).number(20, 4);
+}
 
 using Names = std::vector<std::string>;
-inline Message node(const std::string& op, const Names& inputs, const Names& outputs, const std::vector<Message>& attributes = {}, const std::string& name = {}, const std::string& domain = {}) {
+inline Message node(const std::string& op, const Names& inputs, const Names& outputs,
+                    const std::vector<Message>& attributes = {}, const std::string& name = {},
+                    const std::string& domain = {}) {
   Message m;
   for (const std::string& s : inputs) m.text(1, s);
   for (const std::string& s : outputs) m.text(2, s);
@@ -96,7 +115,9 @@ struct Graph {
     return m;
   }
 };
-inline Message opset(std::int64_t version, const std::string& domain = {}) { return Message().text(1, domain).number(2, version); }
+inline Message opset(std::int64_t version, const std::string& domain = {}) {
+  return Message().text(1, domain).number(2, version);
+}
 inline std::string model(const Message& graph, std::int64_t version = 17, const std::vector<Message>& functions = {}) {
   Message m;
   m.number(1, 8).in(7, graph).in(8, opset(version));

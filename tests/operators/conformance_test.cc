@@ -1,5 +1,5 @@
-// Every row of the families of operators through the front door, as tests/ops/conformance_test.cc asks it of the rows of ops.def: dtypes,
-// layouts, sizes 0 and 1, modes, symbolic sizes, given results, and what is refused.
+// Every row of the families of operators through the front door, as tests/ops/conformance_test.cc asks it of the rows
+// of ops.def: dtypes, layouts, sizes 0 and 1, modes, symbolic sizes, given results, and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 const std::vector<RowCase>& cases() {
   static const std::vector<RowCase> all = [] {
     std::vector<RowCase> all = spatial_cases();
-    for (const std::vector<RowCase>& more : {row_by_row_cases(), matrix_cases()}) all.insert(all.end(), more.begin(), more.end());
+    for (const std::vector<RowCase>& more : {row_by_row_cases(), matrix_cases()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return all;
@@ -48,38 +49,51 @@ void expect_close(const Answer& got, const Answer& want, double tolerance, bool 
   ASSERT_EQ(got.results.size(), want.results.size());
   for (std::size_t i = 0; i < want.results.size(); ++i) {
     const Tensor g = got.results[i].to(Device::cpu()), w = want.results[i].to(Device::cpu());
-    ASSERT_TRUE(!same_dtypes || g.dtype() == w.dtype()) << "result " << i << " is " << dtype_name(g.dtype()) << ", not " << dtype_name(w.dtype());
+    ASSERT_TRUE(!same_dtypes || g.dtype() == w.dtype())
+        << "result " << i << " is " << dtype_name(g.dtype()) << ", not " << dtype_name(w.dtype());
     ASSERT_EQ(graph::sizes_text(g.sizes()), graph::sizes_text(w.sizes())) << "result " << i;
     const double by = is_floating(g.dtype()) ? tolerance : 0;
-    const std::vector<double> a = g.to(kFloat64).to_vector<double>(), b = (is_floating(g.dtype()) ? w : w.to(g.dtype())).to(kFloat64).to_vector<double>();
+    const std::vector<double> a = g.to(kFloat64).to_vector<double>(),
+                              b = (is_floating(g.dtype()) ? w : w.to(g.dtype())).to(kFloat64).to_vector<double>();
     for (std::size_t k = 0; k < b.size(); ++k)
-      ASSERT_TRUE(a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k])) || std::abs(a[k] - b[k]) <= by * (1 + std::abs(b[k])))
+      ASSERT_TRUE(a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k])) ||
+                  std::abs(a[k] - b[k]) <= by * (1 + std::abs(b[k])))
           << "result " << i << ", element " << k << " is " << a[k] << ", not " << b[k];
   }
 }
 
-double tolerance(const RowCase& c, DType t) { return t == kFloat64 ? 1e-9 : t == kFloat16 ? 1e-2 : t == kBFloat16 ? 6e-2 : c.tolerance; }
+double tolerance(const RowCase& c, DType t) {
+  return t == kFloat64 ? 1e-9 : t == kFloat16 ? 1e-2 : t == kBFloat16 ? 6e-2 : c.tolerance;
+}
 
-Tensor from_an_offset(const Tensor& t) { return t.dim() == 0 ? t : cat({zeros_like(t.slice(0, 0, 1)), t}, 0).slice(0, t.size(0) > 0 ? 1 : 0); }
+Tensor from_an_offset(const Tensor& t) {
+  return t.dim() == 0 ? t : cat({zeros_like(t.slice(0, 0, 1)), t}, 0).slice(0, t.size(0) > 0 ? 1 : 0);
+}
 Tensor expanded(const Tensor& t) { return t.dim() == 0 || t.size(0) == 0 ? t : t.slice(0, 0, 1).expand(t.sizes()); }
 struct NamedLayout {
   const char* name;
   Tensor (*make)(const Tensor&);
 };
-const NamedLayout kLayouts[] = {{"transposed memory", transposed_memory}, {"gaps", with_gaps}, {"an offset", from_an_offset}, {"expanded", expanded}};
+const NamedLayout kLayouts[] = {{"transposed memory", transposed_memory},
+                                {"gaps", with_gaps},
+                                {"an offset", from_an_offset},
+                                {"expanded", expanded}};
 
 class FamilyRows : public testing::TestWithParam<std::size_t> {
  protected:
   const RowCase& c() const { return cases()[GetParam()]; }
   /// The call as a function to compile: its tensors and its symbols are arguments.
   auto compiled(const OpCase& call_, const std::string& mode) const {
-    return compile([call_](const std::vector<Tensor>& t, const std::vector<Int>& n) { return call(with_symbols(call_, n), t); }, {.name = c().row, .mode = mode});
+    return compile(
+        [call_](const std::vector<Tensor>& t, const std::vector<Int>& n) { return call(with_symbols(call_, n), t); },
+        {.name = c().row, .mode = mode});
   }
 };
 
 TEST_P(FamilyRows, DTypes) {
   int taken = 0;
-  const DType widest = std::find(c().dtypes.begin(), c().dtypes.end(), kFloat64) != c().dtypes.end() ? kFloat64 : kInt64;
+  const DType widest =
+      std::find(c().dtypes.begin(), c().dtypes.end(), kFloat64) != c().dtypes.end() ? kFloat64 : kInt64;
   for (DType t : kAllDTypes) {
     SCOPED_TRACE(dtype_name(t));
     const OpCase asked = made(c(), c().args, {5, t});
@@ -110,7 +124,8 @@ TEST_P(FamilyRows, Layouts) {
   for (const NamedLayout& layout : kLayouts) {
     SCOPED_TRACE(layout.name);
     std::vector<Tensor> given, dense;
-    for (const Tensor& x : tensors_of(asked)) given.push_back(layout.make(x)), dense.push_back(given.back().clone().contiguous());
+    for (const Tensor& x : tensors_of(asked))
+      given.push_back(layout.make(x)), dense.push_back(given.back().clone().contiguous());
     const Answer want = answer_of([&] { return call(asked, dense); });
     {
       SCOPED_TRACE("eager");
@@ -206,7 +221,8 @@ TEST(Families, EveryRowHasACase) {
   for (const graph::OpDef& d : graph::all_ops()) {
     const std::string name(d.name());
     // What reads numbers back for the stages of a program gives no result (tests/runtime has it).
-    const bool of_a_family = static_cast<std::size_t>(d.id) >= graph::kBuiltinOps && (name.find("::") == std::string::npos);
+    const bool of_a_family =
+        static_cast<std::size_t>(d.id) >= graph::kBuiltinOps && (name.find("::") == std::string::npos);
     if (of_a_family) {
       EXPECT_TRUE(have.contains(name)) << name << " has no case: add one to row_cases_*.cc";
     }

@@ -29,24 +29,81 @@ std::string sizes(const Tensor& t) { return graph::sizes_text(t.sizes()); }
 TEST(Conveniences, SizesAndDiagonalsCompile) {
   auto f = [](const std::vector<Tensor>& a) {
     const Tensor &x = a[0], &v = a[1];
-    std::vector<Tensor> all{atleast_1d(v.sum()), atleast_2d(v), atleast_3d(v), atleast_3d(x), tile(v, {2, 3}), tile(x, {2}), ravel(x), moveaxis(x, 0, -1), adjoint(x),
-                            column_stack({v, x.t(), v}), dstack({x, x}), block_diag({x, v, v.sum()}), diag(v), diag(v, -2), diag(x, 1), diag_embed(x, 1), diag_embed(x, -1, 0, 2), diagflat(x, 1),
-                            fliplr(x), flipud(v), rot90(x), rot90(x, 2), rot90(x, -1), rot90(x, 4), concat({x, x}, 1), concatenate({v, v}), row_stack({v, v})};
+    std::vector<Tensor> all{atleast_1d(v.sum()),
+                            atleast_2d(v),
+                            atleast_3d(v),
+                            atleast_3d(x),
+                            tile(v, {2, 3}),
+                            tile(x, {2}),
+                            ravel(x),
+                            moveaxis(x, 0, -1),
+                            adjoint(x),
+                            column_stack({v, x.t(), v}),
+                            dstack({x, x}),
+                            block_diag({x, v, v.sum()}),
+                            diag(v),
+                            diag(v, -2),
+                            diag(x, 1),
+                            diag_embed(x, 1),
+                            diag_embed(x, -1, 0, 2),
+                            diagflat(x, 1),
+                            fliplr(x),
+                            flipud(v),
+                            rot90(x),
+                            rot90(x, 2),
+                            rot90(x, -1),
+                            rot90(x, 4),
+                            concat({x, x}, 1),
+                            concatenate({v, v}),
+                            row_stack({v, v})};
     for (const Tensor& t : broadcast_tensors({x, v, v.sum()})) all.push_back(t);
     return all;
   };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)}; }, {4, 6, 1, 0});
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)};
+                  },
+                  {4, 6, 1, 0});
 }
 
 TEST(Conveniences, ArithmeticAndStatisticsCompile) {
   auto f = [](const std::vector<Tensor>& a) {
     const Tensor &x = a[0], &v = a[1];
     const Tensor spread = logspace(0, 3, v.size(0), 10.0, {.device = v.device()});
-    return std::vector<Tensor>{divide(x, 2), divide(x, 2, "floor"), true_divide(x, v), subtract(x, v, 2), rsub(x, 1, 2), spread, vander(v, 4), vander(v, 3, true), trapezoid(x), trapezoid(x, 0.5, 0),
-                               trapezoid(x, v), trapezoid(x, x), var_mean(x, 1).first, var_mean(x, 1).second, std_mean(x, {}, 0).first, cov(x), cov(v, 0), cov(x, 1, v.abs().to(kInt64)), dist(x, v, 1), renorm(x, 2, 0, 1.0),
-                               inner(x, v), inner(x, x), inner(v.sum(), x), vdot(v, v), ger(v, v), isin(x, v), isin(v, x, false, true), msort(x)};
+    return std::vector<Tensor>{divide(x, 2),
+                               divide(x, 2, "floor"),
+                               true_divide(x, v),
+                               subtract(x, v, 2),
+                               rsub(x, 1, 2),
+                               spread,
+                               vander(v, 4),
+                               vander(v, 3, true),
+                               trapezoid(x),
+                               trapezoid(x, 0.5, 0),
+                               trapezoid(x, v),
+                               trapezoid(x, x),
+                               var_mean(x, 1).first,
+                               var_mean(x, 1).second,
+                               std_mean(x, {}, 0).first,
+                               cov(x),
+                               cov(v, 0),
+                               cov(x, 1, v.abs().to(kInt64)),
+                               dist(x, v, 1),
+                               renorm(x, 2, 0, 1.0),
+                               inner(x, v),
+                               inner(x, x),
+                               inner(v.sum(), x),
+                               vdot(v, v),
+                               ger(v, v),
+                               isin(x, v),
+                               isin(v, x, false, true),
+                               msort(x)};
   };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)}; }, {4, 7, 2}, {.rtol = 1e-4, .atol = 1e-4});
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({3, n}), numbers({n}, kFloat32, 3)};
+                  },
+                  {4, 7, 2}, {.rtol = 1e-4, .atol = 1e-4});
 }
 
 TEST(Conveniences, AreWhatTheyAreCalled) {
@@ -89,17 +146,26 @@ TEST(Conveniences, ProductsAndStatistics) {
   for (DType t : {kFloat64, kFloat32, kFloat16}) {
     const Tensor x = numbers({3, 7}, t), y = numbers({2, 7}, t, 3), v = numbers({7}, t, 5);
     const Tensor d = x.to(kFloat64), apart = d - d.mean(-1, true), c = matmul(apart, apart.t());
-    expect_same({inner(x, y), inner(v, v), vdot(v, v), inner(x, full({}, 2, {t, test_device()}))}, {matmul(x, y.t()), (v * v).sum(), (v * v).sum(), x * 2}, 1e-5, 1e-5);
+    expect_same({inner(x, y), inner(v, v), vdot(v, v), inner(x, full({}, 2, {t, test_device()}))},
+                {matmul(x, y.t()), (v * v).sum(), (v * v).sum(), x * 2}, 1e-5, 1e-5);
     const Tensor deviation = sqrt(diagonal(c));
-    expect_same({cov(x), cov(x, 0), corrcoef(x), cov(v)}, {(c / 6).to(t), (c / 7).to(t), (c / deviation / deviation.unsqueeze(1)).to(t), var(v)}, 1e-5, 1e-5);
-    expect_same({dist(x, x * 2), dist(x, v, 1), var_mean(x, 1).first, std_mean(x, 1, 0, true).second, rsub(x, 1, 2)}, {norm(x), norm(x - v, 1), var(x, 1), mean(x, 1, true), 1 - x * 2}, 1e-5, 1e-5);
+    expect_same({cov(x), cov(x, 0), corrcoef(x), cov(v)},
+                {(c / 6).to(t), (c / 7).to(t), (c / deviation / deviation.unsqueeze(1)).to(t), var(v)}, 1e-5, 1e-5);
+    expect_same({dist(x, x * 2), dist(x, v, 1), var_mean(x, 1).first, std_mean(x, 1, 0, true).second, rsub(x, 1, 2)},
+                {norm(x), norm(x - v, 1), var(x, 1), mean(x, 1, true), 1 - x * 2}, 1e-5, 1e-5);
     const Tensor short_rows = renorm(x, 2, 0, 1.5), length = norm(d, 2, 1, true);
     expect_same({short_rows}, {where(gt(length, 1.5), d * (1.5 / length), d).to(t)}, 1e-5, 1e-5);
   }
   const Tensor y = counted({2, 4}, kFloat64), at = tensor_of<double>({0, 1, 3, 7}).to(test_device());
-  expect_same({trapezoid(y), trapezoid(y, 0.5, 0), trapezoid(y, at), trapezoid(y, at.expand({2, 4})), trapezoid(y.slice(1, 0, 1)), trapezoid(y.slice(1, 0, 0)), trapezoid(counted({4}))},
-              {tensor_of<double>({7.5, 19.5}), tensor_of<double>({1.5, 2, 2.5, 3}), tensor_of<double>({20.5, 48.5}), tensor_of<double>({20.5, 48.5}), zeros({2}, {kFloat64}), zeros({2}, {kFloat64}), full({}, 7.5)}, 1e-12, 1e-12);
-  expect_same({vander(counted({3})), vander(counted({3}, kFloat32), 2, true), logspace(0, 3, 4, 2)}, {whole({1, 1, 1, 4, 2, 1, 9, 3, 1}, {3, 3}), tensor_of<float>({1, 1, 1, 2, 1, 3}, {3, 2}), tensor_of<float>({1, 2, 4, 8})}, 1e-6, 1e-6);
+  expect_same({trapezoid(y), trapezoid(y, 0.5, 0), trapezoid(y, at), trapezoid(y, at.expand({2, 4})),
+               trapezoid(y.slice(1, 0, 1)), trapezoid(y.slice(1, 0, 0)), trapezoid(counted({4}))},
+              {tensor_of<double>({7.5, 19.5}), tensor_of<double>({1.5, 2, 2.5, 3}), tensor_of<double>({20.5, 48.5}),
+               tensor_of<double>({20.5, 48.5}), zeros({2}, {kFloat64}), zeros({2}, {kFloat64}), full({}, 7.5)},
+              1e-12, 1e-12);
+  expect_same({vander(counted({3})), vander(counted({3}, kFloat32), 2, true), logspace(0, 3, 4, 2)},
+              {whole({1, 1, 1, 4, 2, 1, 9, 3, 1}, {3, 3}), tensor_of<float>({1, 1, 1, 2, 1, 3}, {3, 2}),
+               tensor_of<float>({1, 2, 4, 8})},
+              1e-6, 1e-6);
 }
 
 TEST(Conveniences, ClassesAreCountedFromTheLargest) {
@@ -146,7 +212,8 @@ TEST(Conveniences, CovariancesWeighObservations) {
   EXPECT_EQ(values(cov(x.select(0, 0), 0)), (Floats{2.0f / 3}));
   EXPECT_EQ(cov(x.select(0, 0)).dim(), 0);
   // Counting an observation twice is having it twice.
-  const Tensor twice = floats({0, 1, 2, 2, 2, 1, 0, 0}, {2, 4}), counts = tensor_of(std::vector<std::int64_t>{1, 1, 2}).to(test_device());
+  const Tensor twice = floats({0, 1, 2, 2, 2, 1, 0, 0}, {2, 4}),
+               counts = tensor_of(std::vector<std::int64_t>{1, 1, 2}).to(test_device());
   expect_same({cov(x, 1, counts)}, {cov(twice)}, 1e-6, 1e-6);
   // ATen's: [[0.9, -0.9], [-0.9, 0.9]] of weights 1, 1, 0.5 (the sum of w less the sum of its squares by it).
   const double w[] = {1, 1, 0.5}, rows[] = {0, 1, 2};
@@ -166,7 +233,9 @@ TEST(Conveniences, PermutationsHoldEveryNumberOnce) {
   for (std::int64_t n : {0, 1, 5, 100}) {
     const Tensor p = f(numbers({n}));
     std::vector<std::int64_t> got = p.to(Device::cpu()).to_vector<std::int64_t>(), want;
-    if (n == 100) { EXPECT_FALSE(std::is_sorted(got.begin(), got.end())); }
+    if (n == 100) {
+      EXPECT_FALSE(std::is_sorted(got.begin(), got.end()));
+    }
     std::sort(got.begin(), got.end());
     for (std::int64_t i = 0; i < n; ++i) want.push_back(i);
     EXPECT_EQ(got, want);
@@ -177,13 +246,37 @@ TEST(Conveniences, PermutationsHoldEveryNumberOnce) {
 TEST(Conveniences, SecondNamesAreTheFirst) {
   auto f = [](const std::vector<Tensor>& a) {
     Tensor x = a[0].clone(), y = a[1];
-    std::vector<Tensor> all{absolute(x), x.negative(), arcsin(x / 4), (x / 4).arccos(), arctan(x), arcsinh(x), arccosh(x.abs() + 1), arctanh(x / 4), fix(x), sgn(x), multiply(x, y), multiply(2, y), arctan2(x, y),
-                            x.greater(y), x.greater_equal(0), x.less(y), x.less_equal(y), not_equal(x, y), x.subtract(y, 2), x.divide(4), x.divide(4, "floor"), positive(x)};
+    std::vector<Tensor> all{absolute(x),
+                            x.negative(),
+                            arcsin(x / 4),
+                            (x / 4).arccos(),
+                            arctan(x),
+                            arcsinh(x),
+                            arccosh(x.abs() + 1),
+                            arctanh(x / 4),
+                            fix(x),
+                            sgn(x),
+                            multiply(x, y),
+                            multiply(2, y),
+                            arctan2(x, y),
+                            x.greater(y),
+                            x.greater_equal(0),
+                            x.less(y),
+                            x.less_equal(y),
+                            not_equal(x, y),
+                            x.subtract(y, 2),
+                            x.divide(4),
+                            x.divide(4, "floor"),
+                            positive(x)};
     x.multiply_(2).subtract_(y).divide_(4).absolute_().negative_();
     all.push_back(x);
     return all;
   };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 3}), numbers({n, 3}, kFloat32, 2)}; }, {2, 5, 1, 0});
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({n, 3}), numbers({n, 3}, kFloat32, 2)};
+                  },
+                  {2, 5, 1, 0});
   const Tensor x = numbers({2, 2}, kFloat16);
   EXPECT_EQ(x.new_zeros({3}).dtype(), kFloat16);
   EXPECT_EQ(x.new_ones({3}).device(), x.device());
@@ -267,9 +360,9 @@ TEST(Conveniences, WhatAtenTakesToo) {
   EXPECT_EQ(error_of([&] { addbmm(s, a, b.slice(0, 0, 2)); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { addbmm(s, a, b.t()); }).op(), "t");
 
-  expect_same({tensordot(rows, filled({1, 2}, 1), Ints{1}, Ints{0}),
-               tensordot(filled({3, 1}, 1), rows, Ints{1}, Ints{0})},
-              {rows.sum(1).unsqueeze(1).expand({3, 2}).clone(), rows.sum(0).expand({3, 4}).clone()}, 1e-6, 0);
+  expect_same(
+      {tensordot(rows, filled({1, 2}, 1), Ints{1}, Ints{0}), tensordot(filled({3, 1}, 1), rows, Ints{1}, Ints{0})},
+      {rows.sum(1).unsqueeze(1).expand({3, 2}).clone(), rows.sum(0).expand({3, 4}).clone()}, 1e-6, 0);
   EXPECT_EQ(error_of([&] { tensordot(rows, filled({2, 2}, 1), Ints{1}, Ints{0}); }).code(), ErrorCode::ShapeMismatch);
   expect_same({take_along_dim(rows, whole({-1, 1, -4}, {3, 1}), 1)}, {floats({4, 6, 9}, {3, 1})}, 0, 0);
   expect_same({cov(rows.slice(0, 0, 1)), corrcoef(rows.slice(0, 0, 1))}, {cov(rows.select(0, 0)), filled({}, 1)}, 1e-6,
@@ -277,10 +370,9 @@ TEST(Conveniences, WhatAtenTakesToo) {
   expect_same({linear(rows, filled({4}, 1)), linear(rows.select(0, 0), filled({4}, 1))},
               {rows.sum(1), rows.select(0, 0).sum()}, 0, 0);
   const Tensor mask = whole({1, 0, 1, 0}, {4}, kBool), source = counted({12}, kFloat32) + 100;
-  expect_same(
-      {masked_scatter(rows, mask, source).slice(1, 0, 3),
-       masked_scatter(rows.select(0, 0), filled({2, 4}, 1) > 0, source)},
-      {floats({101, 2, 102, 103, 6, 104, 105, 10, 106}, {3, 3}), source.slice(0, 0, 8).view({2, 4})}, 0, 0);
+  expect_same({masked_scatter(rows, mask, source).slice(1, 0, 3),
+               masked_scatter(rows.select(0, 0), filled({2, 4}, 1) > 0, source)},
+              {floats({101, 2, 102, 103, 6, 104, 105, 10, 106}, {3, 3}), source.slice(0, 0, 8).view({2, 4})}, 0, 0);
   EXPECT_EQ(error_of([&] {
               rows.select(0, 0).clone().masked_scatter_(filled({2, 4}, 1) > 0, source);
             }).code(),

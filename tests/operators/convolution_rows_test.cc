@@ -1,4 +1,5 @@
-// Convolutions whose results are rows: of images with channels side by side, and with frozen weights; each beside the one of planes in float64.
+// Convolutions whose results are rows: of images with channels side by side, and with frozen weights; each beside the
+// one of planes in float64.
 #include <gtest/gtest.h>
 
 #include "reprise/convolution.h"
@@ -22,14 +23,24 @@ Tensor last(const Tensor& t) { return t.movedim(1, -1).contiguous().movedim(-1, 
 bool is_same(const Tensor& a, const Tensor& b) { return a.to_vector<double>() == b.to_vector<double>(); }
 
 const Shape kShapes[] = {
-    {{1, 40, 7, 7}, {48, 40, 3, 3}, 1, 1, 1},    // one tile of rows less than full, sums in two parts
-    {{3, 130, 7, 7}, {70, 130, 3, 3}, 1, 1, 1},  // several images, rows of a tile of two of them; a last panel of one vector
-    {{2, 16, 14, 13}, {64, 16, 3, 3}, 2, 1, 1}, {{1, 24, 9, 9}, {129, 24, 2, 3}, 1, 2, 2}, {{2, 900, 4, 5}, {33, 900, 1, 1}, 1, 0, 1}, {{5, 20, 1, 1}, {64, 20, 1, 1}, 1, 0, 1},
-    {{2, 20, 6, 6}, {32, 20, 1, 1}, 3, 2, 1},    // places that see the margin alone
-    {{1, 3, 33, 31}, {16, 3, 7, 7}, 2, 3, 1},    // few channels
-    {{1, 3, 16, 16}, {16, 3, 5, 5}, 1, 2, 1}, {{1, 16, 14, 14}, {32, 16, 5, 5}, 1, 2, 1}, {{1, 16, 5, 5, 5}, {24, 16, 3, 3, 3}, 1, 1, 1},  // a channel's places are no whole vectors
-    {{1, 16, 0, 0}, {16, 16, 3, 3}, 1, 3, 1}, {{16, 20, 1, 1}, {64, 20, 1, 1}, 1, 0, 1},
-    {{1, 17, 40}, {20, 17, 5}, 1, 2, 1}, {{1, 9, 5, 6, 7}, {24, 9, 3, 3, 2}, 1, 1, 1}, {{1, 12, 30, 29}, {200, 12, 3, 3}, 1, 1, 1},
+    {{1, 40, 7, 7}, {48, 40, 3, 3}, 1, 1, 1},  // one tile of rows less than full, sums in two parts
+    // several images, rows of a tile of two of them; a last panel of one vector
+    {{3, 130, 7, 7}, {70, 130, 3, 3}, 1, 1, 1},
+    {{2, 16, 14, 13}, {64, 16, 3, 3}, 2, 1, 1},
+    {{1, 24, 9, 9}, {129, 24, 2, 3}, 1, 2, 2},
+    {{2, 900, 4, 5}, {33, 900, 1, 1}, 1, 0, 1},
+    {{5, 20, 1, 1}, {64, 20, 1, 1}, 1, 0, 1},
+    {{2, 20, 6, 6}, {32, 20, 1, 1}, 3, 2, 1},  // places that see the margin alone
+    {{1, 3, 33, 31}, {16, 3, 7, 7}, 2, 3, 1},  // few channels
+    // a channel's places are no whole vectors
+    {{1, 3, 16, 16}, {16, 3, 5, 5}, 1, 2, 1},
+    {{1, 16, 14, 14}, {32, 16, 5, 5}, 1, 2, 1},
+    {{1, 16, 5, 5, 5}, {24, 16, 3, 3, 3}, 1, 1, 1},
+    {{1, 16, 0, 0}, {16, 16, 3, 3}, 1, 3, 1},
+    {{16, 20, 1, 1}, {64, 20, 1, 1}, 1, 0, 1},
+    {{1, 17, 40}, {20, 17, 5}, 1, 2, 1},
+    {{1, 9, 5, 6, 7}, {24, 9, 3, 3, 2}, 1, 1, 1},
+    {{1, 12, 30, 29}, {200, 12, 3, 3}, 1, 1, 1},
 };
 
 TEST(ConvolutionRows, AreTheSameSums) {
@@ -39,15 +50,22 @@ TEST(ConvolutionRows, AreTheSameSums) {
       SCOPED_TRACE(graph::sizes_text(s.image) + " " + graph::sizes_text(s.weight));
       const Tensor x = numbers(s.image, t), w = numbers(s.weight, t, 1) * 0.25, b = numbers({s.weight[0]}, t, 2);
       const Tensor want = convolve(s, x.to(kFloat64), w.to(kFloat64), b.to(kFloat64)).to(t);
-      auto f = [&s](Tensor x, Tensor w, Tensor b) { return std::vector<Tensor>{convolve(s, x, w, b), relu(convolve(s, x, w, {}) + convolve(s, x, w, b))}; };
+      auto f = [&s](Tensor x, Tensor w, Tensor b) {
+        return std::vector<Tensor>{convolve(s, x, w, b), relu(convolve(s, x, w, {}) + convolve(s, x, w, b))};
+      };
       for (const bool image_last : {false, true})
         for (const bool weight_last : {false, true}) {
           SCOPED_TRACE(testing::Message() << (image_last ? "image last " : "") << (weight_last ? "weight last" : ""));
-          const Tensor given = image_last ? last(x) : x, weight = weight_last ? last(w) : w.clone(), kept = weight_last ? last(w) : w.clone();
+          const Tensor given = image_last ? last(x) : x, weight = weight_last ? last(w) : w.clone(),
+                       kept = weight_last ? last(w) : w.clone();
           freeze(kept);
           auto plain = compile(f), frozen = compile(f);
           const std::vector<Tensor> a = plain(given, weight, b), c = frozen(given, kept, b);
-          expect_same(a, {want, relu(want * 2 - b.reshape(s.weight.size() == 3 ? Ints{-1, 1} : s.weight.size() == 4 ? Ints{-1, 1, 1} : Ints{-1, 1, 1, 1}))}, 1e-5, 1e-3);
+          expect_same(a,
+                      {want, relu(want * 2 - b.reshape(s.weight.size() == 3   ? Ints{-1, 1}
+                                                       : s.weight.size() == 4 ? Ints{-1, 1, 1}
+                                                                              : Ints{-1, 1, 1, 1}))},
+                      1e-5, 1e-3);
           EXPECT_TRUE(is_same(a[0], convolve(s, given, weight, b))) << "eager";
           EXPECT_TRUE(is_same(a[0], c[0]) && is_same(a[1], c[1])) << "frozen";
           EXPECT_EQ(plain.stats().eager_fallbacks + frozen.stats().eager_fallbacks, 0);

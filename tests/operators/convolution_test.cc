@@ -14,7 +14,8 @@ namespace {
 
 struct Form {
   std::int64_t channels, results;
-  std::vector<std::int64_t> kernel, stride, padding, dilation, output_padding;  // one of each for each spatial dimension; output_padding: transposed
+  // one of each for each spatial dimension; output_padding: transposed
+  std::vector<std::int64_t> kernel, stride, padding, dilation, output_padding;
   std::int64_t groups = 1;
   bool bias = true;
   bool transposed() const { return !output_padding.empty(); }
@@ -26,13 +27,15 @@ struct Form {
   }
   std::int64_t out(std::size_t i, std::int64_t in) const {
     const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
-    return transposed() ? (in - 1) * stride[i] - 2 * padding[i] + reach + output_padding[i] : (in + 2 * padding[i] - reach) / stride[i] + 1;
+    return transposed() ? (in - 1) * stride[i] - 2 * padding[i] + reach + output_padding[i]
+                        : (in + 2 * padding[i] - reach) / stride[i] + 1;
   }
 };
 
 Tensor call(const Form& f, const Tensor& x, const Tensor& w, const Tensor& bias) {
   const Ints none(f.n(), Int(0));
-  return convolution(x, w, f.bias ? bias : Tensor(), f.stride, f.padding, f.dilation, f.transposed(), f.transposed() ? IntArrayRef(f.output_padding) : IntArrayRef(none), f.groups);
+  return convolution(x, w, f.bias ? bias : Tensor(), f.stride, f.padding, f.dilation, f.transposed(),
+                     f.transposed() ? IntArrayRef(f.output_padding) : IntArrayRef(none), f.groups);
 }
 
 /// By the definition.
@@ -40,8 +43,11 @@ Tensor by_loops(const Form& f, const Tensor& x, const Tensor& w, const Tensor& b
   const std::vector<double> xs = x.to_vector<double>(), ws = w.to_vector<double>(), bs = bias.to_vector<double>();
   const std::int64_t batch = x.size(0).value(), per_in = f.channels / f.groups, per_out = f.results / f.groups;
   std::vector<std::int64_t> in, out;
-  for (std::size_t i = 0; i < f.n(); ++i) in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(f.out(i, in.back()));
-  auto product = [](const std::vector<std::int64_t>& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{1}, std::multiplies<>()); };
+  for (std::size_t i = 0; i < f.n(); ++i)
+    in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(f.out(i, in.back()));
+  auto product = [](const std::vector<std::int64_t>& v) {
+    return std::accumulate(v.begin(), v.end(), std::int64_t{1}, std::multiplies<>());
+  };
   auto index_of = [](std::int64_t flat, const std::vector<std::int64_t>& sizes) {
     std::vector<std::int64_t> index(sizes.size());
     for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
@@ -57,7 +63,8 @@ Tensor by_loops(const Form& f, const Tensor& x, const Tensor& w, const Tensor& b
         for (std::int64_t k = 0; k < places; ++k) {
           const std::vector<std::int64_t> place = index_of(k, f.kernel);
           const std::int64_t channel = o / per_out * per_in + c;
-          const double weight = f.transposed() ? at(ws, (channel * per_out + o % per_out) * places + k) : at(ws, (o * per_in + c) * places + k);
+          const double weight = f.transposed() ? at(ws, (channel * per_out + o % per_out) * places + k)
+                                               : at(ws, (o * per_in + c) * places + k);
           // One loop over the side that is stepped over: the results, or of a transposed one the inputs.
           const std::vector<std::int64_t>&near = f.transposed() ? in : out, &far = f.transposed() ? out : in;
           for (std::int64_t p = 0; p < product(near); ++p) {
@@ -70,7 +77,8 @@ Tensor by_loops(const Form& f, const Tensor& x, const Tensor& w, const Tensor& b
               flat = flat * far[i] + to;
             }
             if (!inside) continue;
-            const std::int64_t from_x = (n * f.channels + channel) * pixels_in + (f.transposed() ? p : flat), to_y = (n * f.results + o) * pixels_out + (f.transposed() ? flat : p);
+            const std::int64_t from_x = (n * f.channels + channel) * pixels_in + (f.transposed() ? p : flat),
+                               to_y = (n * f.results + o) * pixels_out + (f.transposed() ? flat : p);
             at(y, to_y) += at(xs, from_x) * weight;
           }
         }
@@ -128,7 +136,8 @@ TEST(Convolution, IsItsSum) {
       if (f.transposed() && t == kInt32) continue;
       for (std::int64_t batch : {2, 1, 0}) {
         const std::vector<Tensor> a = arguments(f, batch, 7, t);
-        const std::vector<Tensor> wide = {a[0].to(Device::cpu()).to(kFloat64), a[1].to(Device::cpu()).to(kFloat64), a[2].to(Device::cpu()).to(kFloat64)};
+        const std::vector<Tensor> wide = {a[0].to(Device::cpu()).to(kFloat64), a[1].to(Device::cpu()).to(kFloat64),
+                                          a[2].to(Device::cpu()).to(kFloat64)};
         SCOPED_TRACE(std::string(dtype_name(t)) + ", batch " + std::to_string(batch));
         expect_same({call(f, a[0], a[1], a[2])}, {by_loops(f, wide[0], wide[1], wide[2]).to(t)}, 1e-5, 1e-4);
       }
@@ -140,9 +149,11 @@ TEST(Convolution, OneCompilationServesManySizes) {
   for (std::size_t i = 0; i < kForms.size(); ++i) {
     SCOPED_TRACE("form " + std::to_string(i));
     const Form& f = kForms[i];
-    expect_compiled([&](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(call(f, a[0] + 1, a[1], a[2]))}; },
-                    [&](std::int64_t n) { return arguments(f, n % 3 + 2, 5 + n, kFloat32); }, {2, 3, 4, 9},
-                    {.compilations = f.n() == 3 && test_device() != Device::cpu() ? -1 : 3});  // a device's kernels compute with products of all sizes of five dimensions: these get too long
+    expect_compiled(
+        [&](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(call(f, a[0] + 1, a[1], a[2]))}; },
+        [&](std::int64_t n) { return arguments(f, n % 3 + 2, 5 + n, kFloat32); }, {2, 3, 4, 9},
+        // a device's kernels compute with products of all sizes of five dimensions: these get too long
+        {.compilations = f.n() == 3 && test_device() != Device::cpu() ? -1 : 3});
   }
 }
 
@@ -156,32 +167,50 @@ TEST(Convolution, OfChannelsLast) {
   expect_same({compiled(last(a[0]), last(a[1]), a[2])}, {want}, 1e-6, 1e-6);
 }
 
-// Every layout of image, weight and result, by the definition: channels last, transposed, with gaps, parts of larger images.
+// Every layout of image, weight and result, by the definition: channels last, transposed, with gaps, parts of larger
+// images.
 TEST(Convolution, OfAnyLayout) {
   std::uint32_t state = 1;
-  auto any = [&](std::int64_t lo, std::int64_t hi) { return state = state * 1664525 + 1013904223, lo + static_cast<std::int64_t>(state >> 8) % (hi - lo + 1); };
-  const std::vector<Tensor (*)(const Tensor&)> layouts = {+[](const Tensor& t) { return t; }, +[](const Tensor& t) { return transposed_memory(t); }, +[](const Tensor& t) { return with_gaps(t); },
-                                                          +[](const Tensor& t) { return t.movedim(1, -1).contiguous().movedim(-1, 1); },
-                                                          +[](const Tensor& t) { return cat({t, t, t}, -1).slice(-1, t.size(-1), t.size(-1) * 2); }};
+  auto any = [&](std::int64_t lo, std::int64_t hi) {
+    return state = state * 1664525 + 1013904223, lo + static_cast<std::int64_t>(state >> 8) % (hi - lo + 1);
+  };
+  const std::vector<Tensor (*)(const Tensor&)> layouts = {
+      +[](const Tensor& t) { return t; }, +[](const Tensor& t) { return transposed_memory(t); },
+      +[](const Tensor& t) { return with_gaps(t); },
+      +[](const Tensor& t) { return t.movedim(1, -1).contiguous().movedim(-1, 1); },
+      +[](const Tensor& t) {
+        return cat({t, t, t}, -1).slice(-1, t.size(-1), t.size(-1) * 2);
+      }};
   for (int i = 0; i < (simulated() ? 12 : 120); ++i) {
     Form f{};
     const std::int64_t n = any(1, 3), groups = any(0, 3) ? 1 : any(2, 3);
     f.groups = groups, f.channels = groups * any(1, 9), f.results = groups * any(1, 20), f.bias = any(0, 1);
     Ints image{any(1, 3), f.channels};
     for (std::int64_t d = 0; d < n; ++d) {
-      f.kernel.push_back(any(1, 4)), f.stride.push_back(any(1, 3)), f.padding.push_back(any(0, 3)), f.dilation.push_back(any(1, 2));
-      image.push_back(std::max(any(1, n == 1 ? 90 : 15), f.dilation.back() * (f.kernel.back() - 1) + 1 - 2 * f.padding.back()));
+      f.kernel.push_back(any(1, 4)), f.stride.push_back(any(1, 3)), f.padding.push_back(any(0, 3)),
+          f.dilation.push_back(any(1, 2));
+      image.push_back(
+          std::max(any(1, n == 1 ? 90 : 15), f.dilation.back() * (f.kernel.back() - 1) + 1 - 2 * f.padding.back()));
     }
-    SCOPED_TRACE("form " + std::to_string(i) + ", image " + graph::sizes_text(image) + ", weight " + graph::sizes_text(f.weight_sizes()));
-    const DType t = std::vector<DType>{kFloat32, kFloat32, kFloat64, kBFloat16, kFloat16}[static_cast<std::size_t>(any(0, 4))];
-    auto laid = [&](const Tensor& t) { return layouts[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(layouts.size()) - 1))](t); };
+    SCOPED_TRACE("form " + std::to_string(i) + ", image " + graph::sizes_text(image) + ", weight " +
+                 graph::sizes_text(f.weight_sizes()));
+    const DType t =
+        std::vector<DType>{kFloat32, kFloat32, kFloat64, kBFloat16, kFloat16}[static_cast<std::size_t>(any(0, 4))];
+    auto laid = [&](const Tensor& t) {
+      return layouts[static_cast<std::size_t>(any(0, static_cast<std::int64_t>(layouts.size()) - 1))](t);
+    };
     const Tensor x = numbers(image, t), w = numbers(f.weight_sizes(), t, 1), bias = numbers({f.results}, t, 2);
     auto wide = [](const Tensor& v) { return v.to(Device::cpu()).to(kFloat64); };
     const Tensor want = by_loops(f, wide(x), wide(w), wide(bias)).to(t);
     const Tensor given = laid(x), weight = laid(w);
     auto compiled = compile([&](Tensor x, Tensor w, Tensor b) { return call(f, x, w, b); });
-    auto beside = compile([&](Tensor x, Tensor w, Tensor b) { Tensor y = call(f, x, w, b); return cat({zeros_like(y), y}, -1); });  // the result has gaps
-    expect_same({call(f, given, weight, bias), compiled(given, weight, bias), beside(given, weight, bias)}, {want, want, cat({zeros_like(want), want}, -1)}, 1e-5, 1e-4);
+    // the result has gaps
+    auto beside = compile([&](Tensor x, Tensor w, Tensor b) {
+      Tensor y = call(f, x, w, b);
+      return cat({zeros_like(y), y}, -1);
+    });
+    expect_same({call(f, given, weight, bias), compiled(given, weight, bias), beside(given, weight, bias)},
+                {want, want, cat({zeros_like(want), want}, -1)}, 1e-5, 1e-4);
     EXPECT_EQ(compiled.stats().eager_fallbacks + beside.stats().eager_fallbacks, 0);
   }
 }
@@ -193,19 +222,35 @@ TEST(Convolution, TakesWhatFollows) {
     const Tensor more = relu(conv2d(z, a[3]) + conv2d(z, a[1], {}, 1, 1));
     return std::vector<Tensor>{z, more + conv2d(more, a[3], a[2])};
   };
-  auto make = [](std::int64_t n) { return std::vector<Tensor>{numbers({n % 3 + 1, 5, n, n + 2}), numbers({5, 5, 3, 3}, kFloat32, 1) * 0.1, numbers({5}, kFloat32, 2), numbers({5, 5, 1, 1}, kFloat32, 3) * 0.1}; };
+  auto make = [](std::int64_t n) {
+    return std::vector<Tensor>{numbers({n % 3 + 1, 5, n, n + 2}), numbers({5, 5, 3, 3}, kFloat32, 1) * 0.1,
+                               numbers({5}, kFloat32, 2), numbers({5, 5, 1, 1}, kFloat32, 3) * 0.1};
+  };
   expect_compiled(block, make, {3, 7, 20, 1, 9}, {.rtol = 1e-4, .atol = 1e-4});
   // More channels than are summed at once, and images of one element.
-  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(conv2d(a[0], a[1], a[2], 1, 1) + a[3])}; },
-                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 120, 4, 5}), numbers({10, 120, 3, 3}, kFloat32, 1), numbers({10}, kFloat32, 2), numbers({n, 10, 4, 5}, kFloat32, 3)}; }, {2, 3},
-                  {.rtol = 1e-4, .atol = 1e-3});
-  expect_compiled([](const std::vector<Tensor>& a) { const Tensor y = relu(a[0].mean({2, 3}, true)); return std::vector<Tensor>{relu(conv2d(y, a[1], a[2]) + y), relu(conv2d(y * 2, a[1])), conv2d(y, a[1], a[2])}; },
-                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 24, 3, 3}), numbers({24, 24, 1, 1}, kFloat32, 1), numbers({24}, kFloat32, 2)}; }, {2, 1, 17, 40}, {.rtol = 1e-4, .atol = 1e-4});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(conv2d(a[0], a[1], a[2], 1, 1) + a[3])}; },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 120, 4, 5}), numbers({10, 120, 3, 3}, kFloat32, 1),
+                                   numbers({10}, kFloat32, 2), numbers({n, 10, 4, 5}, kFloat32, 3)};
+      },
+      {2, 3}, {.rtol = 1e-4, .atol = 1e-3});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        const Tensor y = relu(a[0].mean({2, 3}, true));
+        return std::vector<Tensor>{relu(conv2d(y, a[1], a[2]) + y), relu(conv2d(y * 2, a[1])), conv2d(y, a[1], a[2])};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 24, 3, 3}), numbers({24, 24, 1, 1}, kFloat32, 1),
+                                   numbers({24}, kFloat32, 2)};
+      },
+      {2, 1, 17, 40}, {.rtol = 1e-4, .atol = 1e-4});
   if (test_device() != Device::cpu()) return;
   auto compiled = compile([&](std::vector<Tensor> a) { return block(a); });
   compiled(make(7));
   const std::string text = compiled.explain();
-  for (const char* launch : {"native convolution_relu(", "native convolution_add_relu("}) EXPECT_NE(text.find(launch), std::string::npos) << launch << " in\n" << text;
+  for (const char* launch : {"native convolution_relu(", "native convolution_add_relu("})
+    EXPECT_NE(text.find(launch), std::string::npos) << launch << " in\n" << text;
 }
 
 TEST(Convolution, PaddingByWords) {
@@ -213,24 +258,31 @@ TEST(Convolution, PaddingByWords) {
   const Tensor same = conv2d(x, w, {}, 1, "same"), valid = conv2d(x, w, {}, 1, "valid");
   expect_same({same}, {conv2d(pad(x, {1, 1, 1, 2}), w)}, 1e-6, 1e-6);
   expect_same({valid}, {conv2d(x, w)}, 0, 0);
-  expect_same({conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, "same", 2)}, {conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, 4, 2)}, 0, 0);
+  expect_same({conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, "same", 2)},
+              {conv1d(numbers({1, 1, 9}), numbers({2, 1, 5}), {}, 1, 4, 2)}, 0, 0);
 }
 
 TEST(Convolution, WithoutABatch) {
   const Tensor x = numbers({2, 4, 6, 7}), w = numbers({4, 2, 3, 3}, kFloat32, 1), bias = numbers({4}, kFloat32, 2);
   auto f = [](const std::vector<Tensor>& a) {
-    return std::vector<Tensor>{conv2d(a[0], a[1], a[2], 1, {1, 0}, 1, 2), conv_transpose2d(a[0], a[1], {}, {2, 1}, 0, {1, 0}, 2)};
+    return std::vector<Tensor>{conv2d(a[0], a[1], a[2], 1, {1, 0}, 1, 2),
+                               conv_transpose2d(a[0], a[1], {}, {2, 1}, 0, {1, 0}, 2)};
   };
   const std::vector<Tensor> whole = f({x, w, bias}), first = f({x[0], w, bias});
   expect_same(first, {whole[0][0], whole[1][0]}, 1e-6, 1e-6);
-  expect_compiled(f, [&](std::int64_t n) { return std::vector<Tensor>{numbers({4, n, n + 1}), w, bias}; }, {5, 6, 9}, {.compilations = 3});
+  expect_compiled(f,
+                  [&](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({4, n, n + 1}), w, bias};
+                  },
+                  {5, 6, 9}, {.compilations = 3});
 }
 
 // Reads of many rows: blocks of them, and what an image leaves over.
 TEST(Convolution, OfLargerImages) {
   const Form f{16, 24, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {}};
   Tensor x = numbers({3, 16, 33, 41}), w = numbers(f.weight_sizes(), kFloat32, 1), bias = numbers({24}, kFloat32, 2);
-  const std::vector<Tensor> wide = {x.to(Device::cpu()).to(kFloat64), w.to(Device::cpu()).to(kFloat64), bias.to(Device::cpu()).to(kFloat64)};
+  const std::vector<Tensor> wide = {x.to(Device::cpu()).to(kFloat64), w.to(Device::cpu()).to(kFloat64),
+                                    bias.to(Device::cpu()).to(kFloat64)};
   expect_same({call(f, x, w, bias)}, {by_loops(f, wide[0], wide[1], wide[2]).to(kFloat32)}, 1e-5, 1e-3);
 }
 
@@ -239,11 +291,14 @@ TEST(Convolution, OfImagesWhoseWindowsAreMany) {
   if (simulated()) GTEST_SKIP() << "millions of threads";
   Tensor x = numbers({1, 8, 720, 720}), w = numbers({2, 8, 3, 3}, kFloat32, 1), bias = numbers({2}, kFloat32, 2);
   auto compiled = compile([](Tensor x, Tensor w, Tensor b) { return conv2d(x, w, b, {2, 1}, 1); });
-  auto part = [](const Tensor& t, std::int64_t row, std::int64_t n) { return t.slice(2, row, row + n).slice(3, 300, 300 + n); };
+  auto part = [](const Tensor& t, std::int64_t row, std::int64_t n) {
+    return t.slice(2, row, row + n).slice(3, 300, 300 + n);
+  };
   const Tensor y = conv2d(x, w, bias, {2, 1}, 1), again = compiled(x, w, bias);
   // Row r of the result sees rows 2r - 1 to 2r + 1, column c columns c - 1 to c + 1.
   const Tensor want = conv2d(part(x, 399, 41).slice(3, 0, 22), w, bias, {2, 1});
-  expect_same({y.slice(2, 200, 220).slice(3, 301, 321), again.slice(2, 200, 220).slice(3, 301, 321)}, {want, want}, 1e-5, 1e-4);
+  expect_same({y.slice(2, 200, 220).slice(3, 301, 321), again.slice(2, 200, 220).slice(3, 301, 321)}, {want, want},
+              1e-5, 1e-4);
 }
 
 TEST(Convolution, IsOneNode) {
@@ -277,7 +332,8 @@ TEST(Convolution, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code([&] { conv_transpose2d(x, w); }), ErrorCode::ShapeMismatch);
   const Error e = error_of([&] { conv2d(x, zeros({6, 4, 8, 3}), {}, 1, 1); });
   EXPECT_EQ(e.op(), "conv2d");
-  EXPECT_EQ(e.message(), "a kernel that reaches over 8 elements is larger than dimension 2 of the image, 5 and 1 on both sides");
+  EXPECT_EQ(e.message(),
+            "a kernel that reaches over 8 elements is larger than dimension 2 of the image, 5 and 1 on both sides");
 }
 
 }  // namespace

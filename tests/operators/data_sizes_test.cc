@@ -35,34 +35,66 @@ TEST(DataSizes, NonzeroNamesThePlaces) {
   EXPECT_EQ(graph::sizes_text(nonzero(ones({})).sizes()), "[1, 0]");
   EXPECT_EQ(graph::sizes_text(nonzero(zeros({})).sizes()), "[0, 0]");
   for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt64, kInt32, kInt8, kUInt8, kBool})
-    expect_compiled([](const List& a) { return List{nonzero(a[0])}; }, [t](std::int64_t n) { return List{numbers({n, 3}, t)}; }, kSizes);
+    expect_compiled([](const List& a) { return List{nonzero(a[0])}; },
+                    [t](std::int64_t n) {
+                      return List{numbers({n, 3}, t)};
+                    },
+                    kSizes);
 }
 
 TEST(DataSizes, MasksSelect) {
-  expect_compiled([](const List& a) { return List{masked_select(a[0], a[1]), masked_select(a[0], a[1]) * 2 + 1}; },
-                  [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n, 4})}; }, kSizes);
+  expect_compiled(
+      [](const List& a) {
+        return List{masked_select(a[0], a[1]), masked_select(a[0], a[1]) * 2 + 1};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n, 4}), mask_of({n, 4})};
+      },
+      kSizes);
   // Broadcast either way.
-  expect_compiled([](const List& a) { return List{masked_select(a[0], a[1])}; }, [](std::int64_t n) { return List{numbers({n, 1}), mask_of({4})}; }, kSizes);
+  expect_compiled([](const List& a) { return List{masked_select(a[0], a[1])}; },
+                  [](std::int64_t n) {
+                    return List{numbers({n, 1}), mask_of({4})};
+                  },
+                  kSizes);
   const Tensor x = tensor_of(std::vector<double>{1, 2, 3, 4}, {4}).to(test_device());
   EXPECT_EQ(masked_select(x, x > 2).to_vector<float>(), (std::vector<float>{3, 4}));
   EXPECT_EQ(masked_select(x, x > 9).numel(), 0);
 }
 
 TEST(DataSizes, MasksIndex) {
-  expect_compiled([](const List& a) { return List{a[0].index({a[1]}), a[0].index({Tensor(), a[2]}), a[0].index({a[3]}).sum(), a[0].index({a[1]}).relu()}; },
-                  [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})}; }, kSizes);
-  expect_compiled([](const List& a) { return List{a[0].index({a[1], a[2]}), a[0].index({a[3]})}; },
-                  [](std::int64_t n) { return List{numbers({n, 4, 5}), mask_of({n, 4}), tensor_of(std::vector<double>{2}, {1}).to(kInt64).to(test_device()), mask_of({n, 4, 5}, 3)}; }, kSizes);
+  expect_compiled(
+      [](const List& a) {
+        return List{a[0].index({a[1]}), a[0].index({Tensor(), a[2]}), a[0].index({a[3]}).sum(),
+                    a[0].index({a[1]}).relu()};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})};
+      },
+      kSizes);
+  expect_compiled(
+      [](const List& a) {
+        return List{a[0].index({a[1], a[2]}), a[0].index({a[3]})};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n, 4, 5}), mask_of({n, 4}),
+                    tensor_of(std::vector<double>{2}, {1}).to(kInt64).to(test_device()), mask_of({n, 4, 5}, 3)};
+      },
+      kSizes);
 }
 
 TEST(DataSizes, MasksPut) {
   expect_compiled(
       [](const List& a) {
         const Tensor one = full({}, 2.5, {kFloat32, a[0].device()});
-        return List{a[0].index_put({a[1]}, one), a[0].index_put({Tensor(), a[2]}, one), a[0].index_put({a[1]}, one, true), a[0].index_put({a[1]}, a[0].index({a[1]}) * 2),
+        return List{a[0].index_put({a[1]}, one), a[0].index_put({Tensor(), a[2]}, one),
+                    a[0].index_put({a[1]}, one, true), a[0].index_put({a[1]}, a[0].index({a[1]}) * 2),
                     a[0].index_put({a[3]}, a[0].index({a[3]}) + 1, true)};
       },
-      [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})}; }, kSizes);
+      [](std::int64_t n) {
+        return List{numbers({n, 4}), mask_of({n}), mask_of({4}), mask_of({n, 4})};
+      },
+      kSizes);
   // In place: of what is written afterwards nothing is known before.
   expect_compiled(
       [](const List& a) {
@@ -70,19 +102,33 @@ TEST(DataSizes, MasksPut) {
         a[0].index_put_({a[0] > 1}, full({}, -1.0, {kFloat32, a[0].device()}));
         return List{a[0].index({a[0] < 0}), a[0] * 2};
       },
-      [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n})}; }, kSizes);
+      [](std::int64_t n) {
+        return List{numbers({n, 4}), mask_of({n})};
+      },
+      kSizes);
 }
 
 TEST(DataSizes, SizesGoOnIntoWhatFollows) {
   auto f = [](const List& a) {
-    const Tensor rows = a[0].index({a[1]});                  // [u, 4]
+    const Tensor rows = a[0].index({a[1]});  // [u, 4]
     const Int n = rows.size(0);
-    const Tensor y = rows.mm(a[2]).softmax(-1);              // a product over them
-    const Tensor both = cat({rows, y}, 1);                   // views, joins, reductions of them
-    return List{both.t() * 1, both.sum(0), both.mean({0, 1}), zeros({n, 2}, {kFloat32, a[0].device()}) + y.slice(1, 0, 2), rows.view({n * 2, 2}), cat({rows, a[0]}, 0),
-                rows.unsqueeze(1) * rows.unsqueeze(0), arange(n, {kInt64, a[0].device()})};
+    const Tensor y = rows.mm(a[2]).softmax(-1);  // a product over them
+    const Tensor both = cat({rows, y}, 1);       // views, joins, reductions of them
+    return List{both.t() * 1,
+                both.sum(0),
+                both.mean({0, 1}),
+                zeros({n, 2}, {kFloat32, a[0].device()}) + y.slice(1, 0, 2),
+                rows.view({n * 2, 2}),
+                cat({rows, a[0]}, 0),
+                rows.unsqueeze(1) * rows.unsqueeze(0),
+                arange(n, {kInt64, a[0].device()})};
   };
-  expect_compiled(f, [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), numbers({4, 4}, kFloat32, 2)}; }, kSizes);
+  expect_compiled(
+      f,
+      [](std::int64_t n) {
+        return List{numbers({n, 4}), mask_of({n}), numbers({4, 4}, kFloat32, 2)};
+      },
+      kSizes);
 }
 
 TEST(DataSizes, StagesFollowEachOther) {
@@ -102,7 +148,10 @@ TEST(DataSizes, Unique) {
           const Unique u = unique(a[0], true, true), c = unique_consecutive(a[0], true, true);
           return List{u.values, u.inverse, u.counts, c.values, c.inverse, c.counts, u.values.index({u.inverse})};
         },
-        [t](std::int64_t n) { return List{numbers({n, 3}, t)}; }, kSizes);
+        [t](std::int64_t n) {
+          return List{numbers({n, 3}, t)};
+        },
+        kSizes);
   const Tensor x = tensor_of(std::vector<double>{3, 1, 1, 2, 3, 3}, {6}).to(kInt64).to(test_device());
   const Unique u = unique(x, true, true), c = unique_consecutive(x, true, true);
   EXPECT_EQ(u.values.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 3}));
@@ -118,11 +167,16 @@ TEST(DataSizes, UniqueSlices) {
     expect_compiled(
         [](const List& a) {
           const Tensor x = a[0].clamp(0, 1);
-          const Unique u = unique_dim(x, 0, true, true), v = unique_dim(a[1], -1, true, true), w = unique_dim(a[1], 1), c = unique_consecutive(x, true, true, 0), k = unique_consecutive(a[1], true, true, 2);
-          return List{u.values, u.inverse, u.counts, index_select(u.values, 0, u.inverse) - x, v.values, v.inverse, v.counts, w.values, c.values, c.inverse, c.counts, k.values, k.inverse, k.counts};
+          const Unique u = unique_dim(x, 0, true, true), v = unique_dim(a[1], -1, true, true), w = unique_dim(a[1], 1),
+                       c = unique_consecutive(x, true, true, 0), k = unique_consecutive(a[1], true, true, 2);
+          return List{u.values,  u.inverse, u.counts, index_select(u.values, 0, u.inverse) - x,
+                      v.values,  v.inverse, v.counts, w.values,
+                      c.values,  c.inverse, c.counts, k.values,
+                      k.inverse, k.counts};
         },
         [t](std::int64_t n) {
-          const Tensor x = numbers({n, 2}, t).to(t == kBool ? kUInt8 : t), y = numbers({2, 3, n}, t).to(t == kBool ? kUInt8 : t);
+          const Tensor x = numbers({n, 2}, t).to(t == kBool ? kUInt8 : t),
+                       y = numbers({2, 3, n}, t).to(t == kBool ? kUInt8 : t);
           return List{x, y};
         },
         kSizes);
@@ -131,7 +185,8 @@ TEST(DataSizes, UniqueSlices) {
   EXPECT_EQ(u.values.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 4, 1, 5, 2, 1}));
   EXPECT_EQ(u.inverse.to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, 1, 2, 0}));
   EXPECT_EQ(u.counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 2}));
-  EXPECT_EQ(unique_consecutive(cat({x, x.slice(0, 3)}), true, true, 0).counts.to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1, 1, 2}));
+  EXPECT_EQ(unique_consecutive(cat({x, x.slice(0, 3)}), true, true, 0).counts.to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1, 1, 1, 2}));
   EXPECT_EQ(graph::sizes_text(unique_dim(zeros({0, 3}), 0).values.sizes()), "[0, 3]");
   EXPECT_EQ(graph::sizes_text(unique_dim(zeros({4, 0}), 0).values.sizes()), "[1, 0]");
   const Tensor nan = tensor_of(std::vector<double>{NAN, 0, 1, 0, NAN, 0}, {3, 2}).to(test_device());
@@ -144,10 +199,24 @@ TEST(DataSizes, FamiliesTakeThem) {
   expect_compiled(
       [](const List& a) {
         const Tensor k = a[1].abs(), some = k.index({k < 5}), x = a[0].index({a[0] > -3});
-        return List{bincount(k), bincount(some), bincount(some, Tensor(), 20), bincount(k, k.to(kFloat32)), histc(x, 5, -3, 3), sort(x).first, topk(x, 1).first, median(x), quantile(x, 0.5), argmax(x), unique(some, true, true).counts,
-                    searchsorted(sort(a[0]).first, x), cat({x, a[0]}, 0)};
+        return List{bincount(k),
+                    bincount(some),
+                    bincount(some, Tensor(), 20),
+                    bincount(k, k.to(kFloat32)),
+                    histc(x, 5, -3, 3),
+                    sort(x).first,
+                    topk(x, 1).first,
+                    median(x),
+                    quantile(x, 0.5),
+                    argmax(x),
+                    unique(some, true, true).counts,
+                    searchsorted(sort(a[0]).first, x),
+                    cat({x, a[0]}, 0)};
       },
-      [](std::int64_t n) { return List{numbers({n + 4}), numbers({n + 4}, kInt64)}; }, kSizes);
+      [](std::int64_t n) {
+        return List{numbers({n + 4}), numbers({n + 4}, kInt64)};
+      },
+      kSizes);
   auto boxes = [](std::int64_t n) {
     const Tensor at = numbers({n, 2}).abs(), to = at + numbers({n, 2}, kFloat32, 3).abs() + 0.5;
     return List{cat({at, to}, 1), numbers({n}, kFloat32, 5)};
@@ -155,7 +224,8 @@ TEST(DataSizes, FamiliesTakeThem) {
   expect_compiled(
       [](const List& a) {
         const Tensor m = a[1] > -2.9, b = a[0].index({m}), s = a[1].index({m});
-        return List{index_select(a[0], 0, nms(a[0], a[1], 0.3)), index_select(b, 0, nms(b, s, 0.3)), batched_nms(b, s, (s > 0).to(kInt64), 0.3)};
+        return List{index_select(a[0], 0, nms(a[0], a[1], 0.3)), index_select(b, 0, nms(b, s, 0.3)),
+                    batched_nms(b, s, (s > 0).to(kInt64), 0.3)};
       },
       boxes, {6, 9, 40, 3});
   // One box: the number that is seen while the function is traced is none that it may have.
@@ -163,8 +233,15 @@ TEST(DataSizes, FamiliesTakeThem) {
 }
 
 TEST(DataSizes, RepeatsOfEach) {
-  expect_compiled([](const List& a) { return List{repeat_interleave(a[0], a[1].abs(), 0), repeat_interleave(a[0], a[2], 1)}; },
-                  [](std::int64_t n) { return List{numbers({n, 3}), numbers({n}, kInt64), tensor_of(std::vector<double>{2, 0, 1}, {3}).to(kInt32).to(test_device())}; }, kSizes);
+  expect_compiled(
+      [](const List& a) {
+        return List{repeat_interleave(a[0], a[1].abs(), 0), repeat_interleave(a[0], a[2], 1)};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n, 3}), numbers({n}, kInt64),
+                    tensor_of(std::vector<double>{2, 0, 1}, {3}).to(kInt32).to(test_device())};
+      },
+      kSizes);
   const Tensor x = arange(3, {kInt64, test_device()});
   EXPECT_EQ(repeat_interleave(x, x, 0).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 2, 2}));
   EXPECT_EQ(error_of([&] { repeat_interleave(x, x - 1, 0); }).code(), ErrorCode::InvalidArgument);
@@ -176,16 +253,23 @@ TEST(DataSizes, AnElementIsANumber) {
         const Scalar s = a[0].max().item(), k = a[1].item();
         return List{a[0] * s + k, a[0] / s, full({2, 2}, s, {kFloat32, a[0].device()})};
       },
-      [](std::int64_t n) { return List{numbers({n}) + 4, full({}, n, {kInt64, test_device()})}; }, kSizes);
+      [](std::int64_t n) {
+        return List{numbers({n}) + 4, full({}, n, {kInt64, test_device()})};
+      },
+      kSizes);
 }
 
 TEST(DataSizes, AnElementIsASize) {
   expect_compiled(
       [](const List& a) {
         const Int n = check_size(a[1].item().to_int(), 1, a[0].size(0));
-        return List{a[0].narrow(0, 0, n), a[0].slice(0, n - 1), zeros({n, 2}, {kFloat32, a[0].device()}), a[0].narrow(0, n - 1, 1), a[0].select(0, n - 1) * n, a[0].sum() * (n + 1)};
+        return List{a[0].narrow(0, 0, n),     a[0].slice(0, n - 1),      zeros({n, 2}, {kFloat32, a[0].device()}),
+                    a[0].narrow(0, n - 1, 1), a[0].select(0, n - 1) * n, a[0].sum() * (n + 1)};
       },
-      [](std::int64_t n) { return List{numbers({n, 2}), full({}, n / 2 + 1, {kInt64, test_device()})}; }, kSizes);
+      [](std::int64_t n) {
+        return List{numbers({n, 2}), full({}, n / 2 + 1, {kInt64, test_device()})};
+      },
+      kSizes);
 }
 
 TEST(DataSizes, WhatIsDeclaredIsChecked) {
@@ -201,7 +285,9 @@ TEST(DataSizes, WhatIsDeclaredIsChecked) {
   const Tensor before = x.clone();
   const Error e = error_of([&] { f(x, number(6)); });
   EXPECT_EQ(e.code(), ErrorCode::InvalidArgument);
-  EXPECT_NE(std::string(e.what()).find("check_size: the number is 6, declared to be at least 2 and at most 5"), std::string::npos) << e.what();
+  EXPECT_NE(std::string(e.what()).find("check_size: the number is 6, declared to be at least 2 and at most 5"),
+            std::string::npos)
+      << e.what();
   expect_same({x}, {before}, 0, 0);  // as before the call
   expect_same({f(x, number(5))}, {(before + 1).narrow(0, 0, 5) * 2}, 0, 0);
   EXPECT_EQ(f.stats().compilations, 1);
@@ -238,7 +324,7 @@ TEST(DataSizes, NewNumbersCompileNothing) {
 TEST(DataSizes, RandomNumbersAreDrawnAsEagerly) {
   auto f = [](const List& a) {
     const Tensor noise = rand({a[0].size(0)}, {kFloat32, a[0].device()});
-    const Tensor kept = a[0].index({noise > 0.5});                                   // before a number of data
+    const Tensor kept = a[0].index({noise > 0.5});  // before a number of data
     return List{kept, noise, rand({a[0].size(0), 2}, {kFloat32, a[0].device()}) * kept.sum()};  // and behind it
   };
   auto compiled = compile([&](List a) { return f(a); });
@@ -264,7 +350,8 @@ TEST(DataSizes, ManyCallsAtOnce) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
       for (std::int64_t n = 0; n < 40; ++n) {
-        const Tensor x = arange(-3, 8 + (n * 7 + t) % 13, {kFloat32, test_device()}), y = x.slice(0, 4), want = y.index({y > y.mean()}) * 2;
+        const Tensor x = arange(-3, 8 + (n * 7 + t) % 13, {kFloat32, test_device()}), y = x.slice(0, 4),
+                     want = y.index({y > y.mean()}) * 2;
         const Tensor got = f(x);
         if (got.sizes() != want.sizes() || !allclose(got, want)) ++wrong;
       }
@@ -290,28 +377,47 @@ TEST(DataSizes, SizesThatMeetOthersAreReadAtTheirElements) {
   auto n = [](T z) { return z.item().to_int(); };
   auto small = [](T z) { return check_size(z.item().to_int(), 0, 9); };
   const std::vector<std::function<Tensor(T, T, T)>> programs = {
-      [&](T x, T z, T o) { return pad(x, {n(z), n(z)}) + o; },
-      [&](T x, T z, T o) { return o - pad(x, {n(z), n(z)}).t(); },
+      [&](T x, T z, T o) {
+        return pad(x, {n(z), n(z)}) + o;
+      },
+      [&](T x, T z, T o) {
+        return o - pad(x, {n(z), n(z)}).t();
+      },
       [&](T, T z, T o) { return arange(2 * n(z) + 1) + o; },
       [&](T, T z, T o) { return arange(2 * small(z) + 1) + o; },
       [&](T, T z, T o) { return where(arange(2 * small(z) + 1) > 1, o, o * 2.0); },
       [&](T, T z, T o) { return (arange(2 * small(z) + 1) + o + arange(2 * small(z) + 1)).sum(); },
-      [&](T, T z, T o) { return (ones({2 * small(z) + 1, 2}) * o.unsqueeze(1)).sum(IntArrayRef{0, 1}); },
+      [&](T, T z, T o) {
+        return (ones({2 * small(z) + 1, 2}) * o.unsqueeze(1)).sum(IntArrayRef{0, 1});
+      },
       [&](T, T z, T o) { return o.clone().add_(arange(2 * small(z) + 1)); },
       [&](T, T z, T o) { return arange(2 * small(z) + 1).to(kFloat32).expand_as(o).unsqueeze(0).mm(o.unsqueeze(1)); },
-      [&](T, T z, T o) { return ones({1, small(z) + 1}).mm(o.narrow(0, 0, small(z) + 1).unsqueeze(1)); },
-      [&](T, T z, T o) { return pad(o, {-n(z), n(z)}); },         // crops where n is not 0
-      [&](T, T z, T) { return zeros({2 * n(z) - 1, 2}) + 1.0; },  // may be negative
-      [&](T, T z, T) { return ones({2, n(z) + 1}).unsqueeze(0).transpose(0, -1).reshape({-1}); },
-      [&](T, T z, T) { return ones({n(z), 1}).squeeze(0) * 2.0; },  // 1 in some calls
-      [&](T, T z, T) { return ones({n(z) - 1, 3}).squeeze(0).sum(-1); },
+      [&](T, T z, T o) {
+        return ones({1, small(z) + 1}).mm(o.narrow(0, 0, small(z) + 1).unsqueeze(1));
+      },
+      [&](T, T z, T o) {
+        return pad(o, {-n(z), n(z)});
+      },  // crops where n is not 0
+      [&](T, T z, T) {
+        return zeros({2 * n(z) - 1, 2}) + 1.0;
+      },  // may be negative
+      [&](T, T z, T) {
+        return ones({2, n(z) + 1}).unsqueeze(0).transpose(0, -1).reshape({-1});
+      },
+      [&](T, T z, T) {
+        return ones({n(z), 1}).squeeze(0) * 2.0;
+      },  // 1 in some calls
+      [&](T, T z, T) {
+        return ones({n(z) - 1, 3}).squeeze(0).sum(-1);
+      },
       [&](T, T z, T o) { return o.select(0, n(z) - 2); },
       [&](T, T z, T o) { return o.slice(0, n(z) - 2) + 1.0; },
   };
   for (std::size_t i = 0; i < programs.size(); ++i) {
     auto f = compile([&](Tensor x, Tensor z, Tensor o) { return programs[i](x, z, o); });
     for (const auto& [number, elements] : {std::pair(1, 3), {0, 1}, {2, 5}, {0, 3}, {2, 3}, {1, 1}, {3, 7}, {1, 4}}) {
-      const Tensor x = numbers({1, 1}).to(Device::cpu()), z = full({}, number, {kInt64}), o = numbers({elements}).to(Device::cpu());
+      const Tensor x = numbers({1, 1}).to(Device::cpu()), z = full({}, number, {kInt64}),
+                   o = numbers({elements}).to(Device::cpu());
       std::optional<Tensor> want, got;
       try {
         want = programs[i](x, z, o);

@@ -22,7 +22,8 @@ Tensor spread(const Tensor& w, std::int64_t channels, std::int64_t each, std::in
   Ints sizes = w.sizes();
   sizes[1] = channels;
   const Tensor to = zeros(sizes, {.dtype = w.dtype()});
-  for (std::int64_t g = 0; g < channels / per; ++g) to.slice(0, g * each, (g + 1) * each).slice(1, g * per, (g + 1) * per).copy_(w.slice(0, g * each, (g + 1) * each));
+  for (std::int64_t g = 0; g < channels / per; ++g)
+    to.slice(0, g * each, (g + 1) * each).slice(1, g * per, (g + 1) * per).copy_(w.slice(0, g * each, (g + 1) * each));
   return to;
 }
 
@@ -55,14 +56,20 @@ TEST(Depthwise, IsItsSum) {
       weight.append(s.kernel.begin(), s.kernel.end());
       SCOPED_TRACE(graph::sizes_text(s.image) + " " + graph::sizes_text(weight));
       const Tensor x = numbers(s.image, t), w = numbers(weight, t, 1) * 0.25, b = numbers({weight[0]}, t, 2);
-      const Tensor want = convolve(s, x.to(kFloat64), spread(w.to(kFloat64), channels, s.each, s.per), b.to(kFloat64), 1).to(t);
+      const Tensor want =
+          convolve(s, x.to(kFloat64), spread(w.to(kFloat64), channels, s.each, s.per), b.to(kFloat64), 1).to(t);
       auto f = [&](Tensor x, Tensor w, Tensor b, Tensor more) {
-        return std::vector<Tensor>{convolve(s, x, w, b, groups), relu(convolve(s, x, w, {}, groups) + more), convolve(s, x, w, b, groups) * 2};
+        return std::vector<Tensor>{convolve(s, x, w, b, groups), relu(convolve(s, x, w, {}, groups) + more),
+                                   convolve(s, x, w, b, groups) * 2};
       };
       const Tensor plain = convolve(s, x.to(kFloat64), spread(w.to(kFloat64), channels, s.each, s.per), {}, 1);
-      for (Tensor (*layout)(const Tensor&) : {+[](const Tensor& v) { return v; }, +[](const Tensor& v) { return v.movedim(1, -1).contiguous().movedim(-1, 1); }, +[](const Tensor& v) { return with_gaps(v); }}) {
+      for (Tensor (*layout)(const Tensor&) :
+           {+[](const Tensor& v) { return v; },
+            +[](const Tensor& v) { return v.movedim(1, -1).contiguous().movedim(-1, 1); },
+            +[](const Tensor& v) { return with_gaps(v); }}) {
         auto compiled = compile(f);
-        const std::vector<Tensor> got = compiled(layout(x), layout(w), b, want), eager = f(layout(x), layout(w), b, want);
+        const std::vector<Tensor> got = compiled(layout(x), layout(w), b, want),
+                                  eager = f(layout(x), layout(w), b, want);
         const std::vector<Tensor> all{want, relu(plain + want.to(kFloat64)).to(t), (want.to(kFloat64) * 2).to(t)};
         expect_same(got, all, 1e-5, 1e-4);
         expect_same(eager, all, 1e-5, 1e-4);
@@ -76,10 +83,12 @@ TEST(Depthwise, IsItsSum) {
 TEST(Depthwise, BetweenOthersOfChannelsLast) {
   if (test_device() != Device::cpu()) GTEST_SKIP() << "the host's";
   for (const std::int64_t step : {1, 2}) {
-    Tensor in = numbers({72, 64, 3, 3}) * 0.02, deep = numbers({72, 1, 3, 3}, kFloat32, 1) * 0.1, out = numbers({64, 72, 3, 3}, kFloat32, 2) * 0.02, bias = numbers({72}, kFloat32, 3);
+    Tensor in = numbers({72, 64, 3, 3}) * 0.02, deep = numbers({72, 1, 3, 3}, kFloat32, 1) * 0.1,
+           out = numbers({64, 72, 3, 3}, kFloat32, 2) * 0.02, bias = numbers({72}, kFloat32, 3);
     auto f = [&](Tensor x) {
       Tensor y = x;
-      for (int i = 0; i < 3; ++i) y = relu(conv2d(relu(conv2d(relu(conv2d(y, in, bias, 1, 1)), deep, bias, step, 1, 1, 72)), out, {}, 1, 1));
+      for (int i = 0; i < 3; ++i)
+        y = relu(conv2d(relu(conv2d(relu(conv2d(y, in, bias, 1, 1)), deep, bias, step, 1, 1, 72)), out, {}, 1, 1));
       return y;
     };
     Tensor x = numbers({2, 64, 31, 30});

@@ -36,11 +36,14 @@ double cubic(double x) {
 }
 
 Tensor by_loops(const Tensor& x, const Tensor& grid, const How& how) {
-  const std::vector<double> xs = x.to(Device::cpu()).to(kFloat64).to_vector<double>(), gs = grid.to(Device::cpu()).to(kFloat64).to_vector<double>();
+  const std::vector<double> xs = x.to(Device::cpu()).to(kFloat64).to_vector<double>(),
+                            gs = grid.to(Device::cpu()).to(kFloat64).to_vector<double>();
   const std::size_t n = static_cast<std::size_t>(x.dim()) - 2;
   Sizes in, out;
   std::int64_t places = 1, plane = 1;
-  for (std::size_t i = 0; i < n; ++i) in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(grid.size(static_cast<int>(i) + 1).value()), plane *= in.back(), places *= out.back();
+  for (std::size_t i = 0; i < n; ++i)
+    in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(grid.size(static_cast<int>(i) + 1).value()),
+        plane *= in.back(), places *= out.back();
   const std::int64_t batch = x.size(0).value(), channels = x.size(1).value();
   std::vector<double> made;
   for (std::int64_t b = 0; b < batch; ++b)
@@ -48,7 +51,8 @@ Tensor by_loops(const Tensor& x, const Tensor& grid, const How& how) {
       for (std::int64_t p = 0; p < places; ++p) {
         std::vector<double> at;
         for (std::size_t i = 0; i < n; ++i) {
-          const double g = gs[static_cast<std::size_t>((b * places + p) * static_cast<std::int64_t>(n)) + n - 1 - i], size = static_cast<double>(in[i]);
+          const double g = gs[static_cast<std::size_t>((b * places + p) * static_cast<std::int64_t>(n)) + n - 1 - i],
+                       size = static_cast<double>(in[i]);
           const double v = how.align ? (g + 1) / 2 * (size - 1) : ((g + 1) * size - 1) / 2;
           at.push_back(how.mode == "bicubic" ? v : brought_in(v, in[i], how));
         }
@@ -63,7 +67,8 @@ Tensor by_loops(const Tensor& x, const Tensor& grid, const How& how) {
           const double first = std::floor(at[i]);
           double total = 0;
           for (int k = -1; k <= 2; ++k) {
-            const double away = at[i] - first - k, w = how.mode == "bicubic" ? cubic(away) : std::max(0.0, 1 - std::abs(away));
+            const double away = at[i] - first - k,
+                         w = how.mode == "bicubic" ? cubic(away) : std::max(0.0, 1 - std::abs(away));
             if (w != 0) total += w * element(first + k);
           }
           return total;
@@ -88,13 +93,16 @@ TEST(GridSample, ReadsAtPlaces) {
   for (bool planes : {true, false})
     for (const How& how : all_ways())
       for (DType t : {kFloat32, kFloat64}) {
-        SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) + (how.align ? ", corners, " : ", ") + std::string(dtype_name(t)));
-        const Tensor x = planes ? numbers({2, 3, 5, 4}, t) : numbers({2, 2, 3, 5, 4}, t), grid = planes ? grid_of({2, 6, 3, 2}, t) : grid_of({2, 2, 3, 4, 3}, t);
+        SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) + (how.align ? ", corners, " : ", ") +
+                     std::string(dtype_name(t)));
+        const Tensor x = planes ? numbers({2, 3, 5, 4}, t) : numbers({2, 2, 3, 5, 4}, t),
+                     grid = planes ? grid_of({2, 6, 3, 2}, t) : grid_of({2, 2, 3, 4, 3}, t);
         expect_same({grid_sample(x, grid, how.mode, how.beyond, how.align)}, {by_loops(x, grid, how)}, 1e-4, 1e-4);
       }
   const Tensor one = numbers({1, 2, 1, 1}), grid = grid_of({1, 3, 3, 2}, kFloat32);
   for (const How& how : all_ways()) {
-    SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) + (how.align ? ", corners, of one" : ", of one"));
+    SCOPED_TRACE(std::string(how.mode) + ", " + std::string(how.beyond) +
+                 (how.align ? ", corners, of one" : ", of one"));
     expect_same({grid_sample(one, grid, how.mode, how.beyond, how.align)}, {by_loops(one, grid, how)}, 1e-4, 1e-4);
   }
 }
@@ -107,17 +115,27 @@ TEST(GridSample, OfHalfTypes) {
 
 TEST(GridSample, PlacesThatAreNoNumbersAreBeyond) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-  const Tensor grid = tensor_of(std::vector<double>{inf, 0, -inf, inf, 1e30, 0}, {1, 1, 3, 2}).to(kFloat32).to(test_device());
+  const Tensor grid =
+      tensor_of(std::vector<double>{inf, 0, -inf, inf, 1e30, 0}, {1, 1, 3, 2}).to(kFloat32).to(test_device());
   expect_same({grid_sample(ones({1, 1, 4, 4}).to(test_device()), grid, "nearest")}, {zeros({1, 1, 1, 3})}, 0, 0);
   // Whatever it gives, it reads nothing outside.
   const Tensor none = full({1, 2, 2, 2}, nan).to(test_device());
-  for (const How& how : all_ways()) EXPECT_EQ(grid_sample(ones({1, 1, 4, 4}).to(test_device()), none, how.mode, how.beyond, how.align).numel().value(), 4);
+  for (const How& how : all_ways())
+    EXPECT_EQ(grid_sample(ones({1, 1, 4, 4}).to(test_device()), none, how.mode, how.beyond, how.align).numel().value(),
+              4);
 }
 
 TEST(GridSample, OneCompilationServesManySizes) {
-  for (const How& how : {How{"bilinear", "zeros", false}, How{"bicubic", "reflection", true}, How{"nearest", "border", false}})
-    expect_compiled([&](const std::vector<Tensor>& a) { return std::vector<Tensor>{relu(grid_sample(a[0] + 1, a[1], how.mode, how.beyond, how.align))}; },
-                    [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 3, n + 2, n + 1}), grid_of({n, n + 3, 4, 2}, kFloat32)}; }, {3, 4, 9}, {.compilations = 3});
+  for (const How& how :
+       {How{"bilinear", "zeros", false}, How{"bicubic", "reflection", true}, How{"nearest", "border", false}})
+    expect_compiled(
+        [&](const std::vector<Tensor>& a) {
+          return std::vector<Tensor>{relu(grid_sample(a[0] + 1, a[1], how.mode, how.beyond, how.align))};
+        },
+        [](std::int64_t n) {
+          return std::vector<Tensor>{numbers({n, 3, n + 2, n + 1}), grid_of({n, n + 3, 4, 2}, kFloat32)};
+        },
+        {3, 4, 9}, {.compilations = 3});
 }
 
 TEST(GridSample, OfAffineGrids) {
@@ -125,17 +143,28 @@ TEST(GridSample, OfAffineGrids) {
   for (bool align : {false, true})
     for (std::int64_t w : {5, 1}) {
       std::vector<double> made;
-      auto at = [&](std::int64_t i, std::int64_t n) { return n == 1 ? 0 : align ? 2 * static_cast<double>(i) / static_cast<double>(n - 1) - 1 : (2 * static_cast<double>(i) + 1) / static_cast<double>(n) - 1; };
+      auto at = [&](std::int64_t i, std::int64_t n) {
+        return n == 1  ? 0
+               : align ? 2 * static_cast<double>(i) / static_cast<double>(n - 1) - 1
+                       : (2 * static_cast<double>(i) + 1) / static_cast<double>(n) - 1;
+      };
       const std::vector<double> t = theta.to(Device::cpu()).to_vector<double>();
       for (std::size_t b = 0; b < 2; ++b)
         for (std::int64_t i = 0; i < 4; ++i)
           for (std::int64_t j = 0; j < w; ++j)
-            for (std::size_t k = 0; k < 2; ++k) made.push_back(t[b * 6 + k * 3] * at(j, w) + t[b * 6 + k * 3 + 1] * at(i, 4) + t[b * 6 + k * 3 + 2]);
+            for (std::size_t k = 0; k < 2; ++k)
+              made.push_back(t[b * 6 + k * 3] * at(j, w) + t[b * 6 + k * 3 + 1] * at(i, 4) + t[b * 6 + k * 3 + 2]);
       expect_same({affine_grid(theta, {2, 3, 4, w}, align)}, {tensor_of(made, {2, 4, w, 2})}, 1e-9, 1e-9);
     }
   EXPECT_EQ(graph::sizes_text(affine_grid(zeros({2, 3, 4}), {2, 1, 3, 4, 5}).sizes()), "[2, 3, 4, 5, 3]");
-  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{grid_sample(a[0], affine_grid(a[1], a[0].sizes()))}; },
-                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 2, n + 2, n + 1}), numbers({n, 2, 3}, kFloat32, 1)}; }, {3, 4, 9}, {.compilations = 3});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        return std::vector<Tensor>{grid_sample(a[0], affine_grid(a[1], a[0].sizes()))};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 2, n + 2, n + 1}), numbers({n, 2, 3}, kFloat32, 1)};
+      },
+      {3, 4, 9}, {.compilations = 3});
 }
 
 TEST(GridSample, RefusesWhatDoesNotFit) {

@@ -16,7 +16,11 @@ TEST(Grids, MeshgridsAreViewsThatVaryAlongOneDimension) {
     all.push_back(cartesian_prod({a[0]}));
     return all;
   };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({n}), numbers({4}, kFloat32, 2), numbers({}, kFloat32, 5)}; }, {3, 5, 1, 0});
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({n}), numbers({4}, kFloat32, 2), numbers({}, kFloat32, 5)};
+                  },
+                  {3, 5, 1, 0});
   Tensor x = tensor_of(std::vector<float>{1, 2}), y = tensor_of(std::vector<float>{3, 4, 5});
   EXPECT_EQ(meshgrid({x, y})[0].to_vector<float>(), (std::vector<float>{1, 1, 1, 2, 2, 2}));
   EXPECT_EQ(meshgrid({x, y})[1].to_vector<float>(), (std::vector<float>{3, 4, 5, 3, 4, 5}));
@@ -44,10 +48,15 @@ TEST(Grids, TrianglesAreListedRowByRow) {
         }
   EXPECT_EQ(tril_indices(3, 3, 0, {.dtype = kInt32}).dtype(), kInt32);
   // As DLRM takes the products of its features.
-  expect_compiled([](const std::vector<Tensor>& a) {
-    Tensor at = tril_indices(4, 4, -1, {.device = a[0].device()});
-    return std::vector<Tensor>{a[0].index({Tensor(), at.select(0, 0), at.select(0, 1)})};
-  }, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 4, 4})}; }, {2, 3, 1, 0});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        Tensor at = tril_indices(4, 4, -1, {.device = a[0].device()});
+        return std::vector<Tensor>{a[0].index({Tensor(), at.select(0, 0), at.select(0, 1)})};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 4, 4})};
+      },
+      {2, 3, 1, 0});
 }
 
 TEST(Grids, RefuseWhatIsNone) {

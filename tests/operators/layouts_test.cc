@@ -1,4 +1,5 @@
-// Programs with images, compiled with channels last wherever it can be (Note [Layouts] in passes/layouts.cc): results are those of eager calls, and stand as they do.
+// Programs with images, compiled with channels last wherever it can be (Note [Layouts] in passes/layouts.cc): results
+// are those of eager calls, and stand as they do.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,12 +21,18 @@ namespace {
 class ChannelsLast {
  public:
   ChannelsLast() {
-    passes::register_pass({"channels_last_everywhere", {passes::Place::Point::Before, "layouts"}, [](graph::Graph& g) {
+    passes::register_pass({"channels_last_everywhere",
+                           {passes::Place::Point::Before, "layouts"},
+                           [](graph::Graph& g) {
                              passes::PassRecord record;
-                             const bool changed = passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
+                             const bool changed =
+                                 passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) {
+                                   return passes::LayoutCost{std::int64_t{1} << 40, 0};
+                                 });
                              for (const passes::PatternRecord& r : record.patterns) count += r.matches;
                              return changed;
-                           }, {.normal_form = true}});
+                           },
+                           {.normal_form = true}});
   }
   ~ChannelsLast() { passes::unregister_pass("channels_last_everywhere"); }
   static inline std::atomic<std::int64_t> count = 0;
@@ -36,7 +43,8 @@ using Make = std::function<std::vector<Tensor>(std::int64_t)>;
 std::string strides_text(const Tensor& t) { return graph::sizes_text(t.strides()); }
 
 /// Also that results have eager's strides, and that at least `least` values stand channels last.
-void expect_last(const Function& f, const Make& make, std::int64_t least, const std::vector<std::int64_t>& sizes = {2, 1, 3}, Expected e = {}) {
+void expect_last(const Function& f, const Make& make, std::int64_t least,
+                 const std::vector<std::int64_t>& sizes = {2, 1, 3}, Expected e = {}) {
   const ChannelsLast scope;
   ChannelsLast::count = 0;
   expect_compiled(f, make, sizes, e);
@@ -49,7 +57,8 @@ void expect_last(const Function& f, const Make& make, std::int64_t least, const 
 Make image_and(std::vector<Ints> weights, DType t = kFloat32, std::int64_t channels = 6, std::int64_t side = 7) {
   return [=](std::int64_t n) {
     std::vector<Tensor> all{numbers({n, channels, side, side + n}, t)};
-    for (std::size_t i = 0; i < weights.size(); ++i) all.push_back(numbers(weights[i], t, static_cast<std::int64_t>(i) + 1) * 0.25);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      all.push_back(numbers(weights[i], t, static_cast<std::int64_t>(i) + 1) * 0.25);
     return all;
   };
 }
@@ -96,7 +105,8 @@ TEST(LayoutsCompiled, PoolsAndNorms) {
         y = batch_norm(conv2d(y, a[1], {}, 1, 1), a[2], a[3], a[3], a[4].abs() + 1, false, 0.1, 1e-5);
         y = group_norm(conv2d(y, a[1], {}, 1, 1), 2, a[2], a[3]);
         y = avg_pool2d(conv2d(y, a[1], {}, 1, 1), 2, 1);
-        return std::vector<Tensor>{adaptive_avg_pool2d(conv2d(y, a[1], {}, 1, 1), {1, 1}).flatten(1), adaptive_avg_pool2d(y, {2, 3}), y.mean({2, 3})};
+        return std::vector<Tensor>{adaptive_avg_pool2d(conv2d(y, a[1], {}, 1, 1), {1, 1}).flatten(1),
+                                   adaptive_avg_pool2d(y, {2, 3}), y.mean({2, 3})};
       },
       image_and({{6, 6, 3, 3}, {6}, {6}, {6}}), 8, {2, 1, 3}, {.rtol = 1e-4, .atol = 1e-4});
 }
@@ -122,7 +132,8 @@ TEST(LayoutsCompiled, DimensionsThatChangePlaces) {
         rows = linear(gelu(linear(rows, a[3])), a[3]);
         y = y + rows.permute({0, 3, 1, 2});
         Tensor turned = conv2d(y.transpose(2, 3), a[1], {}, 1, 1);
-        return std::vector<Tensor>{y.permute({0, 2, 3, 1}), turned, y.flatten(2).transpose(1, 2), turned.select(0, 0).unsqueeze(0)};
+        return std::vector<Tensor>{y.permute({0, 2, 3, 1}), turned, y.flatten(2).transpose(1, 2),
+                                   turned.select(0, 0).unsqueeze(0)};
       },
       image_and({{6, 6, 3, 3}, {6}, {6, 6}}), 2, {2, 1, 3}, {.rtol = 1e-4, .atol = 1e-4});
 }
@@ -145,8 +156,17 @@ TEST(LayoutsCompiled, OneAndThreeDimensions) {
     };
   };
   for (DType t : {kFloat32, kFloat64}) {
-    expect_last(chain(1), [=](std::int64_t n) { return std::vector<Tensor>{numbers({n, 5, 9 + n}, t), numbers({5, 5, 3}, t, 1), numbers({5}, t, 2)}; }, 4, {2, 1, 0});
-    expect_last(chain(3), [=](std::int64_t n) { return std::vector<Tensor>{numbers({n, 3, 4, 5, 3 + n}, t), numbers({3, 3, 3, 3, 3}, t, 1), numbers({3}, t, 2)}; }, 4, {2, 1, 0});
+    expect_last(chain(1),
+                [=](std::int64_t n) {
+                  return std::vector<Tensor>{numbers({n, 5, 9 + n}, t), numbers({5, 5, 3}, t, 1), numbers({5}, t, 2)};
+                },
+                4, {2, 1, 0});
+    expect_last(chain(3),
+                [=](std::int64_t n) {
+                  return std::vector<Tensor>{numbers({n, 3, 4, 5, 3 + n}, t), numbers({3, 3, 3, 3, 3}, t, 1),
+                                             numbers({3}, t, 2)};
+                },
+                4, {2, 1, 0});
   }
 }
 
@@ -226,7 +246,11 @@ TEST(LayoutsCompiled, SizesOfOneAndNone) {
             const Tensor y = relu(conv2d(a[0], a[1], {}, 1, 1)) + a[0];
             return std::vector<Tensor>{conv2d(y, a[1], {}, 1, 1), y};
           },
-          [=](std::int64_t n) { return std::vector<Tensor>{numbers({n, channels, side, side}), numbers({channels, channels, 3, 3}, kFloat32, 1)}; }, 2, {2, 1, 0});
+          [=](std::int64_t n) {
+            return std::vector<Tensor>{numbers({n, channels, side, side}),
+                                       numbers({channels, channels, 3, 3}, kFloat32, 1)};
+          },
+          2, {2, 1, 0});
 }
 
 }  // namespace

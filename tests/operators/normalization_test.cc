@@ -38,55 +38,89 @@ TEST(Normalization, ByBatches) {
         const Tensor old_mean = wide(mean).clone(), old_var = wide(var).clone();
         const Tensor got = batch_norm(x, weight, bias, mean, var, training, 0.25, 1e-5);
         const OptionalDims dims = all_but_channels(x);
-        const Tensor m = training ? wide(x).mean(dims, true) : beside(mean, x.dim()), v = training ? wide(x).var(dims, 0, true) : beside(var, x.dim());
+        const Tensor m = training ? wide(x).mean(dims, true) : beside(mean, x.dim()),
+                     v = training ? wide(x).var(dims, 0, true) : beside(var, x.dim());
         expect_same({got}, {by_definition(x, m, v, weight, bias).to(t)}, 1e-5, 1e-5);
         if (!training) {
           expect_same({mean, var}, {old_mean.to(own), old_var.to(own)}, 0, 0);
           continue;
         }
-        expect_same({mean, var}, {(old_mean * 0.75 + wide(x).mean(dims) * 0.25).to(own), (old_var * 0.75 + wide(x).var(dims, 1) * 0.25).to(own)}, 1e-5, 1e-5);
+        expect_same({mean, var},
+                    {(old_mean * 0.75 + wide(x).mean(dims) * 0.25).to(own),
+                     (old_var * 0.75 + wide(x).var(dims, 1) * 0.25).to(own)},
+                    1e-5, 1e-5);
       }
 }
 
 TEST(Normalization, ByBatchesOfManySizes) {
   auto f = [](const std::vector<Tensor>& a) {
-    return std::vector<Tensor>{relu(batch_norm(a[0] * 2, a[1], a[2], a[3], a[4], false, 0.1, 1e-5)), batch_norm(a[0] + 1, a[1], {}, {}, {}, true, 0.1, 1e-3)};
+    return std::vector<Tensor>{relu(batch_norm(a[0] * 2, a[1], a[2], a[3], a[4], false, 0.1, 1e-5)),
+                               batch_norm(a[0] + 1, a[1], {}, {}, {}, true, 0.1, 1e-3)};
   };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 5, n + 1, 4}), numbers({5}, kFloat32, 1), numbers({5}, kFloat32, 2), numbers({5}, kFloat32, 3), numbers({5}, kFloat32, 4).abs()}; },
+  expect_compiled(f,
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({n, 5, n + 1, 4}), numbers({5}, kFloat32, 1),
+                                               numbers({5}, kFloat32, 2), numbers({5}, kFloat32, 3),
+                                               numbers({5}, kFloat32, 4).abs()};
+                  },
                   {3, 4, 9}, {.compilations = 3});
 }
 
 TEST(Normalization, RunningStatisticsAreWrittenWhenCompiled) {
-  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{batch_norm(a[0], {}, {}, a[1], a[2], true, 0.3, 1e-5), instance_norm(a[0], {}, {}, a[1], a[2], true, 0.2, 1e-5)}; },
-                  [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 5, n + 1, 4}), numbers({5}, kFloat32, 3), numbers({5}, kFloat32, 4).abs()}; }, {3, 4, 9}, {.compilations = 4});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        return std::vector<Tensor>{batch_norm(a[0], {}, {}, a[1], a[2], true, 0.3, 1e-5),
+                                   instance_norm(a[0], {}, {}, a[1], a[2], true, 0.2, 1e-5)};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 5, n + 1, 4}), numbers({5}, kFloat32, 3),
+                                   numbers({5}, kFloat32, 4).abs()};
+      },
+      {3, 4, 9}, {.compilations = 4});
 }
 
 TEST(Normalization, ByGroups) {
   for (const Ints& sizes : kImages)
     for (DType t : {kFloat32, kFloat64, kBFloat16, kFloat16})
       for (std::int64_t groups : {1, 2, 3, 6}) {
-        SCOPED_TRACE(graph::sizes_text(sizes) + " of " + std::string(dtype_name(t)) + ", groups " + std::to_string(groups));
+        SCOPED_TRACE(graph::sizes_text(sizes) + " of " + std::string(dtype_name(t)) + ", groups " +
+                     std::to_string(groups));
         const Tensor x = numbers(sizes, t), weight = numbers({6}, t, 1), bias = numbers({6}, t, 2);
         const Tensor rows = wide(x).reshape({sizes[0], groups, -1});
         const Tensor made = ((rows - rows.mean(-1, true)) / sqrt(rows.var(-1, 0, true) + 1e-5)).view(sizes);
-        expect_same({group_norm(x, groups, weight, bias)}, {(made * beside(weight, x.dim()) + beside(bias, x.dim())).to(t)}, 1e-5, 2e-5);
+        expect_same({group_norm(x, groups, weight, bias)},
+                    {(made * beside(weight, x.dim()) + beside(bias, x.dim())).to(t)}, 1e-5, 2e-5);
         expect_same({group_norm(x, groups)}, {made.to(t)}, 1e-5, 2e-5);
-        if (groups == 6 && x.dim() > 2) expect_same({instance_norm(x, weight, bias, {}, {}, true, 0.1, 1e-5)}, {(made * beside(weight, x.dim()) + beside(bias, x.dim())).to(t)}, 1e-5, 2e-5);
+        if (groups == 6 && x.dim() > 2)
+          expect_same({instance_norm(x, weight, bias, {}, {}, true, 0.1, 1e-5)},
+                      {(made * beside(weight, x.dim()) + beside(bias, x.dim())).to(t)}, 1e-5, 2e-5);
       }
 }
 
 TEST(Normalization, ByGroupsOfManySizes) {
-  auto f = [](const std::vector<Tensor>& a) { return std::vector<Tensor>{silu(group_norm(a[0], 2, a[1], a[2])), instance_norm(a[0], a[1], a[2], {}, {}, true, 0.1, 1e-5)}; };
-  expect_compiled(f, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 6, n + 1, 4}), numbers({6}, kFloat32, 1), numbers({6}, kFloat32, 2)}; }, {3, 4, 9}, {.compilations = 3});
+  auto f = [](const std::vector<Tensor>& a) {
+    return std::vector<Tensor>{silu(group_norm(a[0], 2, a[1], a[2])),
+                               instance_norm(a[0], a[1], a[2], {}, {}, true, 0.1, 1e-5)};
+  };
+  expect_compiled(
+      f,
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 6, n + 1, 4}), numbers({6}, kFloat32, 1), numbers({6}, kFloat32, 2)};
+      },
+      {3, 4, 9}, {.compilations = 3});
 }
 
 TEST(Normalization, ByInstancesWithRunningStatistics) {
   const Tensor x = numbers({3, 4, 5, 6}), weight = numbers({4}, kFloat32, 1), bias = numbers({4}, kFloat32, 2);
   Tensor mean = numbers({4}, kFloat32, 3), var = numbers({4}, kFloat32, 4).abs() + 1;
   const Tensor old_mean = wide(mean).clone(), old_var = wide(var).clone();
-  expect_same({instance_norm(x, weight, bias, mean, var, false, 0.1, 1e-5)}, {by_definition(x, beside(mean, 4), beside(var, 4), weight, bias).to(kFloat32)}, 1e-5, 1e-5);
+  expect_same({instance_norm(x, weight, bias, mean, var, false, 0.1, 1e-5)},
+              {by_definition(x, beside(mean, 4), beside(var, 4), weight, bias).to(kFloat32)}, 1e-5, 1e-5);
   instance_norm(x, weight, bias, mean, var, true, 0.5, 1e-5);
-  expect_same({mean, var}, {(old_mean * 0.5 + wide(x).mean({2, 3}).mean(0) * 0.5).to(kFloat32), (old_var * 0.5 + wide(x).var({2, 3}, 1).mean(0) * 0.5).to(kFloat32)}, 1e-5, 1e-5);
+  expect_same({mean, var},
+              {(old_mean * 0.5 + wide(x).mean({2, 3}).mean(0) * 0.5).to(kFloat32),
+               (old_var * 0.5 + wide(x).var({2, 3}, 1).mean(0) * 0.5).to(kFloat32)},
+              1e-5, 1e-5);
 }
 
 TEST(Normalization, ByNeighbours) {
@@ -98,9 +132,14 @@ TEST(Normalization, ByNeighbours) {
       for (std::int64_t c = 0; c < 7; ++c)
         for (std::int64_t k = c - size / 2; k < c - size / 2 + size; ++k)
           if (k >= 0 && k < 7) sum.select(1, c).add_(squares.select(1, k));
-      expect_same({local_response_norm(x, size, 0.5, 0.6, 2)}, {(wide(x) / pow(sum * (0.5 / static_cast<double>(size)) + 2.0, 0.6)).to(t)}, 1e-5, 1e-5);
+      expect_same({local_response_norm(x, size, 0.5, 0.6, 2)},
+                  {(wide(x) / pow(sum * (0.5 / static_cast<double>(size)) + 2.0, 0.6)).to(t)}, 1e-5, 1e-5);
     }
-  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{local_response_norm(a[0] + 1, 3)}; }, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, n + 2, 3})}; }, {3, 4, 9}, {.compilations = 3});
+  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{local_response_norm(a[0] + 1, 3)}; },
+                  [](std::int64_t n) {
+                    return std::vector<Tensor>{numbers({n, n + 2, 3})};
+                  },
+                  {3, 4, 9}, {.compilations = 3});
 }
 
 TEST(Normalization, OfNothing) {
@@ -177,10 +216,8 @@ TEST(Normalization, StatisticsOfNothingAndOfOneValue) {
         } else {
           EXPECT_EQ(graph::sizes_text(call()[0].sizes()), graph::sizes_text(c.sizes));
         }
-        if (refuses || is_empty)
-          expect_same({mean, var}, {full({c.sizes[1]}, 0.25), full({c.sizes[1]}, 4.0)}, 0, 0);
-        else
-          EXPECT_TRUE(isfinite(var).all().item<bool>());
+        if (refuses || is_empty) expect_same({mean, var}, {full({c.sizes[1]}, 0.25), full({c.sizes[1]}, 4.0)}, 0, 0);
+        else EXPECT_TRUE(isfinite(var).all().item<bool>());
       }
   // One value a channel is refused whether or not there is anything to write; where running statistics are read it is
   // no matter.
@@ -207,7 +244,10 @@ TEST(Normalization, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code([&] { local_response_norm(x, 0); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code([&] { local_response_norm(zeros({2, 6}), 2); }), ErrorCode::ShapeMismatch);
   // Nothing is written by a call that fails.
-  EXPECT_EQ(code([&] { batch_norm(numbers({2, 6, 4}), zeros({5}), {}, mean, var, true, 0.1, 1e-5); }), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(code([&] {
+              batch_norm(numbers({2, 6, 4}), zeros({5}), {}, mean, var, true, 0.1, 1e-5);
+            }),
+            ErrorCode::ShapeMismatch);
   EXPECT_TRUE(equal(mean, zeros({6})));
 }
 

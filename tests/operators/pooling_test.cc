@@ -15,7 +15,9 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-std::int64_t product(const List& v) { return std::accumulate(v.begin(), v.end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t product(const List& v) {
+  return std::accumulate(v.begin(), v.end(), std::int64_t{1}, std::multiplies<>());
+}
 List index_of(std::int64_t flat, const List& sizes) {
   List index(sizes.size());
   for (std::size_t d = sizes.size(); d-- > 0; flat /= sizes[d]) index[d] = flat % sizes[d];
@@ -27,30 +29,37 @@ struct Along {
   List begin, end;
   std::int64_t step = 1;
 };
-Along pooled(std::int64_t size, std::int64_t k, std::int64_t stride, std::int64_t padding, std::int64_t dilation, bool ceil) {
+Along pooled(std::int64_t size, std::int64_t k, std::int64_t stride, std::int64_t padding, std::int64_t dilation,
+             bool ceil) {
   Along a{{}, {}, dilation};
   const std::int64_t reach = dilation * (k - 1) + 1, room = size + 2 * padding - reach;
   std::int64_t count = (ceil ? (room + stride - 1) / stride : room / stride) + 1;
   if (ceil && (count - 1) * stride >= size + padding) --count;
-  for (std::int64_t i = 0; i < count; ++i) a.begin.push_back(i * stride - padding), a.end.push_back(i * stride - padding + reach);
+  for (std::int64_t i = 0; i < count; ++i)
+    a.begin.push_back(i * stride - padding), a.end.push_back(i * stride - padding + reach);
   return a;
 }
 Along adaptive(std::int64_t size, std::int64_t out) {
   Along a;
-  for (std::int64_t i = 0; i < out; ++i) a.begin.push_back(i * size / out), a.end.push_back(((i + 1) * size + out - 1) / out);
+  for (std::int64_t i = 0; i < out; ++i)
+    a.begin.push_back(i * size / out), a.end.push_back(((i + 1) * size + out - 1) / out);
   return a;
 }
 
-/// What a window gives: f(elements that lie in the image, their places in the plane, places of the window in all, in the image and its padding).
+/// What a window gives: f(elements that lie in the image, their places in the plane, places of the window in all, in
+/// the image and its padding).
 struct Seen {
   std::vector<double> values;
   List places;
   std::int64_t with_padding = 1;
 };
-Tensor each_window(const Tensor& x, const std::vector<Along>& windows, const List& padding, DType result, const std::function<double(const Seen&)>& f) {
+Tensor each_window(const Tensor& x, const std::vector<Along>& windows, const List& padding, DType result,
+                   const std::function<double(const Seen&)>& f) {
   const std::vector<double> xs = x.to(Device::cpu()).to(kFloat64).to_vector<double>();
   List in, out;
-  for (std::size_t i = 0; i < windows.size(); ++i) in.push_back(x.size(static_cast<int>(i) + 2).value()), out.push_back(static_cast<std::int64_t>(windows[i].begin.size()));
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    in.push_back(x.size(static_cast<int>(i) + 2).value()),
+        out.push_back(static_cast<std::int64_t>(windows[i].begin.size()));
   const std::int64_t planes = x.size(0).value() * x.size(1).value();
   std::vector<double> made;
   for (std::int64_t p = 0; p < planes; ++p)
@@ -132,7 +141,9 @@ Tensor avg_pool(const Form& f, const Tensor& x, bool count_include_pad, std::opt
 }
 std::vector<Along> windows(const Form& f, const Tensor& x, bool dilated) {
   std::vector<Along> all;
-  for (std::size_t i = 0; i < f.kernel.size(); ++i) all.push_back(pooled(x.size(static_cast<int>(i) + 2).value(), f.kernel[i], f.stride[i], f.padding[i], dilated ? f.dilation[i] : 1, f.ceil));
+  for (std::size_t i = 0; i < f.kernel.size(); ++i)
+    all.push_back(pooled(x.size(static_cast<int>(i) + 2).value(), f.kernel[i], f.stride[i], f.padding[i],
+                         dilated ? f.dilation[i] : 1, f.ceil));
   return all;
 }
 
@@ -142,9 +153,15 @@ TEST(Pooling, GreatestOfWindows) {
       SCOPED_TRACE("form " + std::to_string(i) + " of " + std::string(dtype_name(t)));
       const Form& f = kForms[i];
       Tensor x = image(2, 9, f.kernel.size(), t);
-      if (is_floating(t)) x.flatten().slice(0, 3, std::nullopt, 7).copy_(full({}, -std::numeric_limits<double>::infinity()).to(t).to(test_device()));
+      if (is_floating(t))
+        x.flatten()
+            .slice(0, 3, std::nullopt, 7)
+            .copy_(full({}, -std::numeric_limits<double>::infinity()).to(t).to(test_device()));
       const TensorPair got = max_pool(f, x);
-      expect_same({got.first, got.second}, {each_window(x, windows(f, x, true), f.padding, t, max_of), each_window(x, windows(f, x, true), f.padding, kInt64, where_of)}, 0, 0);
+      expect_same({got.first, got.second},
+                  {each_window(x, windows(f, x, true), f.padding, t, max_of),
+                   each_window(x, windows(f, x, true), f.padding, kInt64, where_of)},
+                  0, 0);
     }
 }
 
@@ -154,11 +171,15 @@ TEST(Pooling, NothingIsGreaterThanNaN) {
   x[0][1].fill_(-std::numeric_limits<double>::infinity());
   for (const Form& f : {kForms[3], kForms[6]}) {
     const TensorPair got = max_pool(f, x);
-    expect_same({got.first, got.second}, {each_window(x, windows(f, x, true), f.padding, kFloat32, max_of), each_window(x, windows(f, x, true), f.padding, kInt64, where_of)}, 0, 0);
+    expect_same({got.first, got.second},
+                {each_window(x, windows(f, x, true), f.padding, kFloat32, max_of),
+                 each_window(x, windows(f, x, true), f.padding, kInt64, where_of)},
+                0, 0);
   }
   const TensorPair got = adaptive_max_pool2d(x, {4, 3});
   const std::vector<Along> all{adaptive(9, 4), adaptive(10, 3)};
-  expect_same({got.first, got.second}, {each_window(x, all, {}, kFloat32, max_of), each_window(x, all, {}, kInt64, where_of)}, 0, 0);
+  expect_same({got.first, got.second},
+              {each_window(x, all, {}, kFloat32, max_of), each_window(x, all, {}, kInt64, where_of)}, 0, 0);
 }
 
 TEST(Pooling, Averages) {
@@ -166,14 +187,18 @@ TEST(Pooling, Averages) {
     for (DType t : {kFloat32, kBFloat16, kFloat64, kInt64})
       for (bool with_padding : {true, false})
         for (std::optional<Int> divisor : {std::optional<Int>{}, std::optional<Int>{5}}) {
-          SCOPED_TRACE("form " + std::to_string(i) + " of " + std::string(dtype_name(t)) + (with_padding ? ", with padding" : ""));
+          SCOPED_TRACE("form " + std::to_string(i) + " of " + std::string(dtype_name(t)) +
+                       (with_padding ? ", with padding" : ""));
           const Form& f = kForms[i];
           const Tensor x = image(2, 9, f.kernel.size(), t);
           auto average = [&](const Seen& s) {
-            const double by = divisor ? static_cast<double>(divisor->value()) : static_cast<double>(with_padding ? s.with_padding : static_cast<std::int64_t>(s.values.size()));
+            const double by = divisor ? static_cast<double>(divisor->value())
+                                      : static_cast<double>(with_padding ? s.with_padding
+                                                                         : static_cast<std::int64_t>(s.values.size()));
             return is_floating(t) ? sum_of(s) / by : std::trunc(sum_of(s) / by);
           };
-          expect_same({avg_pool(f, x, with_padding, divisor)}, {each_window(x, windows(f, x, false), f.padding, t, average)}, 1e-6, 1e-6);
+          expect_same({avg_pool(f, x, with_padding, divisor)},
+                      {each_window(x, windows(f, x, false), f.padding, t, average)}, 1e-6, 1e-6);
         }
 }
 
@@ -181,33 +206,53 @@ TEST(Pooling, OneCompilationServesManySizes) {
   for (std::size_t i = 0; i < kForms.size(); ++i) {
     SCOPED_TRACE("form " + std::to_string(i));
     const Form& f = kForms[i];
-    expect_compiled([&](const std::vector<Tensor>& a) {
-      const TensorPair most = max_pool(f, a[0] * 2);
-      return std::vector<Tensor>{most.first, most.second, avg_pool(f, a[0], false, {}) + 1};
-    }, [&](std::int64_t n) { return std::vector<Tensor>{image(n % 3 + 2, 8 + n, f.kernel.size(), kFloat32)}; }, {2, 3, 4, 9},
-                    {.compilations = f.kernel.size() == 3 && test_device() != Device::cpu() ? -1 : 3});  // as of convolutions
+    expect_compiled(
+        [&](const std::vector<Tensor>& a) {
+          const TensorPair most = max_pool(f, a[0] * 2);
+          return std::vector<Tensor>{most.first, most.second, avg_pool(f, a[0], false, {}) + 1};
+        },
+        [&](std::int64_t n) { return std::vector<Tensor>{image(n % 3 + 2, 8 + n, f.kernel.size(), kFloat32)}; },
+        {2, 3, 4, 9},
+        // as of convolutions
+        {.compilations = f.kernel.size() == 3 && test_device() != Device::cpu() ? -1 : 3});
   }
 }
 
 TEST(Pooling, ToGivenSizes) {
-  for (List out : {List{1}, List{3}, List{9}, List{12}, List{0}, List{1, 1}, List{3, 4}, List{9, 10}, List{7, 1}, List{3, 2, 4}, List{1, 1, 1}})
+  for (List out : {List{1}, List{3}, List{9}, List{12}, List{0}, List{1, 1}, List{3, 4}, List{9, 10}, List{7, 1},
+                   List{3, 2, 4}, List{1, 1, 1}})
     for (DType t : {kFloat32, kBFloat16, kFloat64}) {
       SCOPED_TRACE("to " + graph::sizes_text(Ints(out.begin(), out.end())) + " of " + std::string(dtype_name(t)));
       const Tensor x = image(2, 9, out.size(), t);
       std::vector<Along> all;
-      for (std::size_t i = 0; i < out.size(); ++i) all.push_back(adaptive(x.size(static_cast<int>(i) + 2).value(), out[i]));
-      const Tensor average = out.size() == 1 ? adaptive_avg_pool1d(x, out) : out.size() == 2 ? adaptive_avg_pool2d(x, out) : adaptive_avg_pool3d(x, out);
-      const TensorPair most = out.size() == 1 ? adaptive_max_pool1d(x, out) : out.size() == 2 ? adaptive_max_pool2d(x, out) : adaptive_max_pool3d(x, out);
-      expect_same({average}, {each_window(x, all, {}, t, [](const Seen& s) { return sum_of(s) / static_cast<double>(s.values.size()); })}, 1e-6, 1e-6);
-      expect_same({most.first, most.second}, {each_window(x, all, {}, t, max_of), each_window(x, all, {}, kInt64, where_of)}, 0, 0);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        all.push_back(adaptive(x.size(static_cast<int>(i) + 2).value(), out[i]));
+      const Tensor average = out.size() == 1   ? adaptive_avg_pool1d(x, out)
+                             : out.size() == 2 ? adaptive_avg_pool2d(x, out)
+                                               : adaptive_avg_pool3d(x, out);
+      const TensorPair most = out.size() == 1   ? adaptive_max_pool1d(x, out)
+                              : out.size() == 2 ? adaptive_max_pool2d(x, out)
+                                                : adaptive_max_pool3d(x, out);
+      expect_same(
+          {average},
+          {each_window(x, all, {}, t, [](const Seen& s) { return sum_of(s) / static_cast<double>(s.values.size()); })},
+          1e-6, 1e-6);
+      expect_same({most.first, most.second},
+                  {each_window(x, all, {}, t, max_of), each_window(x, all, {}, kInt64, where_of)}, 0, 0);
     }
 }
 
 TEST(Pooling, ToGivenSizesOfManySizes) {
-  expect_compiled([](const std::vector<Tensor>& a) {
-    const TensorPair most = adaptive_max_pool2d(a[0], {3, 5});
-    return std::vector<Tensor>{adaptive_avg_pool2d(a[0], 1), adaptive_avg_pool2d(a[0] + 1, {4, 7}), most.first, most.second};
-  }, [](std::int64_t n) { return std::vector<Tensor>{numbers({n % 3 + 2, 3, n + 4, n + 2})}; }, {8, 9, 14, 30}, {.compilations = 3});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        const TensorPair most = adaptive_max_pool2d(a[0], {3, 5});
+        return std::vector<Tensor>{adaptive_avg_pool2d(a[0], 1), adaptive_avg_pool2d(a[0] + 1, {4, 7}), most.first,
+                                   most.second};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n % 3 + 2, 3, n + 4, n + 2})};
+      },
+      {8, 9, 14, 30}, {.compilations = 3});
 }
 
 TEST(Pooling, RootsOfPowers) {
@@ -220,7 +265,8 @@ TEST(Pooling, RootsOfPowers) {
 TEST(Pooling, WithoutABatch) {
   const Tensor x = numbers({2, 3, 8, 9});
   const TensorPair all = max_pool2d_with_indices(x, 3, 2, 1), one = max_pool2d_with_indices(x[1], 3, 2, 1);
-  expect_same({one.first, one.second, avg_pool2d(x[1], 2), adaptive_avg_pool2d(x[1], {2, 3})}, {all.first[1], all.second[1], avg_pool2d(x, 2)[1], adaptive_avg_pool2d(x, {2, 3})[1]}, 0, 1e-6);
+  expect_same({one.first, one.second, avg_pool2d(x[1], 2), adaptive_avg_pool2d(x[1], {2, 3})},
+              {all.first[1], all.second[1], avg_pool2d(x, 2)[1], adaptive_avg_pool2d(x, {2, 3})[1]}, 0, 1e-6);
   EXPECT_EQ(graph::sizes_text(max_pool2d(numbers({0, 3, 8, 8}), 2).sizes()), "[0, 3, 4, 4]");
 }
 
@@ -239,7 +285,9 @@ TEST(Pooling, RefusesWhatDoesNotFit) {
   EXPECT_EQ(code([&] { avg_pool2d(x, 2, 2, 0, false, true, 0); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code([&] { adaptive_avg_pool2d(x, -1); }), ErrorCode::InvalidArgument);
   EXPECT_EQ(code([&] { adaptive_max_pool2d(zeros({2, 3, 0, 4}), 1); }), ErrorCode::ShapeMismatch);
-  EXPECT_EQ(error_of([&] { max_pool2d(x, 10, 1, 0); }).message(), "a window that reaches over 10 elements does not fit dimension 2 of sizes [2, 3, 8, 9] with 0 on both sides");
+  EXPECT_EQ(
+      error_of([&] { max_pool2d(x, 10, 1, 0); }).message(),
+      "a window that reaches over 10 elements does not fit dimension 2 of sizes [2, 3, 8, 9] with 0 on both sides");
 }
 
 }  // namespace

@@ -18,20 +18,34 @@ TEST(Families, AnOperatorIsFoundByNameBeforeItIsCalled) {
 
 TEST(Products, BilinearIsItsSum) {
   for (DType t : {kFloat32, kFloat64, kBFloat16, kInt64}) {
-    auto make = [t](std::int64_t n) { return std::vector<Tensor>{numbers({n, 2, 3}, t), numbers({n, 2, 4}, t, 1), numbers({5, 3, 4}, t, 2), numbers({5}, t, 3)}; };
-    auto f = [](const std::vector<Tensor>& a) { return std::vector<Tensor>{bilinear(a[0], a[1], a[2], a[3]), bilinear(a[0], a[1], a[2])}; };
+    auto make = [t](std::int64_t n) {
+      return std::vector<Tensor>{numbers({n, 2, 3}, t), numbers({n, 2, 4}, t, 1), numbers({5, 3, 4}, t, 2),
+                                 numbers({5}, t, 3)};
+    };
+    auto f = [](const std::vector<Tensor>& a) {
+      return std::vector<Tensor>{bilinear(a[0], a[1], a[2], a[3]), bilinear(a[0], a[1], a[2])};
+    };
     expect_compiled(f, make, {3, 7, 1, 0, 64});
     const std::vector<Tensor> a = make(3);
-    const Tensor want = (a[0].to(kFloat64).view({3, 2, 1, 3, 1}) * a[1].to(kFloat64).view({3, 2, 1, 1, 4}) * a[2].to(kFloat64)).sum({-1, -2}) + a[3].to(kFloat64);
+    const Tensor want =
+        (a[0].to(kFloat64).view({3, 2, 1, 3, 1}) * a[1].to(kFloat64).view({3, 2, 1, 1, 4}) * a[2].to(kFloat64))
+            .sum({-1, -2}) +
+        a[3].to(kFloat64);
     expect_same(f({a[0], a[1], a[2], a[3]}), {want.to(t), (want - a[3].to(kFloat64)).to(t)}, 1e-6, 1e-6);
   }
 }
 
 TEST(Products, OfSeveralMatricesInAnyOrder) {
-  auto make = [](std::int64_t n) { return std::vector<Tensor>{numbers({n}), numbers({n, 3}), numbers({3, 50}), numbers({50, 2}), numbers({2}, kFloat32, 4)}; };
-  expect_compiled([](const std::vector<Tensor>& a) {
-    return std::vector<Tensor>{multi_dot({a[1], a[2], a[3]}), multi_dot({a[0], a[1], a[2], a[3], a[4]}), multi_dot({a[0], a[1]})};
-  }, make, {4, 9, 1, 0});
+  auto make = [](std::int64_t n) {
+    return std::vector<Tensor>{numbers({n}), numbers({n, 3}), numbers({3, 50}), numbers({50, 2}),
+                               numbers({2}, kFloat32, 4)};
+  };
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        return std::vector<Tensor>{multi_dot({a[1], a[2], a[3]}), multi_dot({a[0], a[1], a[2], a[3], a[4]}),
+                                   multi_dot({a[0], a[1]})};
+      },
+      make, {4, 9, 1, 0});
   const std::vector<Tensor> a = make(4);
   expect_same({multi_dot({a[1], a[2], a[3]})}, {a[1].mm(a[2]).mm(a[3])}, 1e-5, 1e-4);
 }
@@ -69,12 +83,19 @@ TEST(Products, ScaledSumsAreRoundedOnce) {
 }
 
 TEST(Products, PowersOfMatrices) {
-  expect_compiled([](const std::vector<Tensor>& a) { return std::vector<Tensor>{matrix_power(a[0], 0), matrix_power(a[0], 1), matrix_power(a[0], 5)}; },
-                  [](std::int64_t n) { return std::vector<Tensor>{numbers({2, n, n}, kFloat64)}; }, {3, 4, 1, 0});
+  expect_compiled(
+      [](const std::vector<Tensor>& a) {
+        return std::vector<Tensor>{matrix_power(a[0], 0), matrix_power(a[0], 1), matrix_power(a[0], 5)};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({2, n, n}, kFloat64)};
+      },
+      {3, 4, 1, 0});
   Tensor x = numbers({2, 3, 3}, kFloat64);
   expect_same({matrix_power(x, 5)}, {x.matmul(x).matmul(x).matmul(x).matmul(x)}, 1e-12, 1e-9);
   const Tensor y = x * 0.25 + 4 * eye(3, std::nullopt, {kFloat64, test_device()});
-  expect_same({matrix_power(y, -3).matmul(matrix_power(y, 3))}, {eye(3, std::nullopt, {kFloat64, test_device()}).expand({2, 3, 3})}, 1e-12, 1e-12);
+  expect_same({matrix_power(y, -3).matmul(matrix_power(y, 3))},
+              {eye(3, std::nullopt, {kFloat64, test_device()}).expand({2, 3, 3})}, 1e-12, 1e-12);
 }
 
 TEST(Products, RefuseWhatDoesNotFit) {

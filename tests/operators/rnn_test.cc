@@ -11,7 +11,8 @@ namespace {
 enum class Kind : std::uint8_t { Lstm, Gru, Tanh, Relu };
 std::int64_t gates_of(Kind k) { return k == Kind::Lstm ? 4 : k == Kind::Gru ? 3 : 1; }
 
-std::vector<Tensor> weights(Kind kind, std::int64_t inputs, std::int64_t hidden, std::int64_t layers, bool both, bool biases, DType t) {
+std::vector<Tensor> weights(Kind kind, std::int64_t inputs, std::int64_t hidden, std::int64_t layers, bool both,
+                            bool biases, DType t) {
   std::vector<Tensor> w;
   std::int64_t seed = 0;
   for (std::int64_t l = 0; l < layers; ++l)
@@ -26,20 +27,28 @@ std::vector<Tensor> weights(Kind kind, std::int64_t inputs, std::int64_t hidden,
 struct Made {
   Tensor outputs, h, c;
 };
-Made run(Kind kind, const Tensor& x, const Tensor& h, const Tensor& c, const std::vector<Tensor>& w, bool biases, std::int64_t layers, bool both, bool batch_first) {
+Made run(Kind kind, const Tensor& x, const Tensor& h, const Tensor& c, const std::vector<Tensor>& w, bool biases,
+         std::int64_t layers, bool both, bool batch_first) {
   if (kind == Kind::Lstm) {
-    const auto [o, hn, cn] = lstm(x, h.defined() ? std::vector<Tensor>{h, c} : std::vector<Tensor>{}, w, biases, layers, 0.5, false, both, batch_first);
+    const auto [o, hn, cn] = lstm(x, h.defined() ? std::vector<Tensor>{h, c} : std::vector<Tensor>{}, w, biases, layers,
+                                  0.5, false, both, batch_first);
     return {o, hn, cn};
   }
-  const auto [o, hn] = (kind == Kind::Gru ? gru : kind == Kind::Tanh ? rnn_tanh : rnn_relu)(x, h, w, biases, layers, 0.5, false, both, batch_first, SourceLoc::current());
+  const auto [o, hn] =
+      (kind == Kind::Gru    ? gru
+       : kind == Kind::Tanh ? rnn_tanh
+                            : rnn_relu)(x, h, w, biases, layers, 0.5, false, both, batch_first, SourceLoc::current());
   return {o, hn, {}};
 }
 
 /// One layer and direction in double, by loops: x[t][b][inputs] to [t][b][hidden], the states changed.
 using Steps = std::vector<std::vector<Row>>;
-Steps by_loops(Kind kind, const Steps& x, std::vector<Row>& h, std::vector<Row>& c, const Tensor* w, bool biases, bool reverse) {
+Steps by_loops(Kind kind, const Steps& x, std::vector<Row>& h, std::vector<Row>& c, const Tensor* w, bool biases,
+               bool reverse) {
   const std::size_t hidden = h[0].size(), gates = static_cast<std::size_t>(gates_of(kind));
-  const Row wi = w[0].to_vector<double>(), wh = w[1].to_vector<double>(), bi = biases ? w[2].to_vector<double>() : Row(gates * hidden), bh = biases ? w[3].to_vector<double>() : Row(gates * hidden);
+  const Row wi = w[0].to_vector<double>(), wh = w[1].to_vector<double>(),
+            bi = biases ? w[2].to_vector<double>() : Row(gates * hidden),
+            bh = biases ? w[3].to_vector<double>() : Row(gates * hidden);
   const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
   Steps out(x.size(), std::vector<Row>(h.size(), Row(hidden)));
   for (std::size_t s = 0; s < x.size(); ++s) {
@@ -71,10 +80,13 @@ Steps by_loops(Kind kind, const Steps& x, std::vector<Row>& h, std::vector<Row>&
 Steps steps_of(const Tensor& t) {
   Steps s;
   const Row v = t.to_vector<double>();
-  const std::size_t n = static_cast<std::size_t>(t.size(0).value()), b = static_cast<std::size_t>(t.size(1).value()), k = static_cast<std::size_t>(t.size(2).value());
+  const std::size_t n = static_cast<std::size_t>(t.size(0).value()), b = static_cast<std::size_t>(t.size(1).value()),
+                    k = static_cast<std::size_t>(t.size(2).value());
   for (std::size_t i = 0; i < n; ++i) {
     s.emplace_back();
-    for (std::size_t j = 0; j < b; ++j) s.back().emplace_back(v.begin() + static_cast<std::ptrdiff_t>((i * b + j) * k), v.begin() + static_cast<std::ptrdiff_t>((i * b + j + 1) * k));
+    for (std::size_t j = 0; j < b; ++j)
+      s.back().emplace_back(v.begin() + static_cast<std::ptrdiff_t>((i * b + j) * k),
+                            v.begin() + static_cast<std::ptrdiff_t>((i * b + j + 1) * k));
   }
   return s;
 }
@@ -82,7 +94,8 @@ Tensor tensor_of_steps(const Steps& s) {
   Row v;
   for (const auto& a : s)
     for (const Row& r : a) v.insert(v.end(), r.begin(), r.end());
-  return tensor_of(v, {static_cast<std::int64_t>(s.size()), static_cast<std::int64_t>(s[0].size()), static_cast<std::int64_t>(s[0][0].size())});
+  return tensor_of(v, {static_cast<std::int64_t>(s.size()), static_cast<std::int64_t>(s[0].size()),
+                       static_cast<std::int64_t>(s[0][0].size())});
 }
 
 TEST(Rnn, AgreeWithTheirRecurrence) {
@@ -94,7 +107,8 @@ TEST(Rnn, AgreeWithTheirRecurrence) {
           SCOPED_TRACE(static_cast<int>(kind));
           const std::int64_t states = layers * (both ? 2 : 1);
           const std::vector<Tensor> w = weights(kind, inputs, hidden, layers, both, biases, t);
-          const Tensor x = numbers({time, batch, inputs}, t), h = numbers({states, batch, hidden}, t, 7) / 2, c = numbers({states, batch, hidden}, t, 8) / 2;
+          const Tensor x = numbers({time, batch, inputs}, t), h = numbers({states, batch, hidden}, t, 7) / 2,
+                       c = numbers({states, batch, hidden}, t, 8) / 2;
           Steps in = steps_of(x), hs = steps_of(h), cs = steps_of(c);
           std::size_t at = 0;
           for (std::size_t l = 0, s = 0; l < static_cast<std::size_t>(layers); ++l) {
@@ -102,16 +116,21 @@ TEST(Rnn, AgreeWithTheirRecurrence) {
             for (int d = 0; d < (both ? 2 : 1); ++d, ++s, at += biases ? 4 : 2) {
               const Steps part = by_loops(kind, in, hs[s], cs[s], &w[at], biases, d == 1);
               for (std::size_t i = 0; i < out.size(); ++i)
-                for (std::size_t b = 0; b < out[i].size(); ++b) out[i][b].insert(out[i][b].end(), part[i][b].begin(), part[i][b].end());
+                for (std::size_t b = 0; b < out[i].size(); ++b)
+                  out[i][b].insert(out[i][b].end(), part[i][b].begin(), part[i][b].end());
             }
             in = out;
           }
           const double allowed = t == kFloat64 ? 1e-12 : 1e-5;
-          const Made r = run(kind, x, h, c, w, biases, layers, both, false), f = run(kind, x.transpose(0, 1), h, c, w, biases, layers, both, true), one = run(kind, x.select(1, 1), h.select(1, 1), c.select(1, 1), w, biases, layers, both, false);
+          const Made r = run(kind, x, h, c, w, biases, layers, both, false),
+                     f = run(kind, x.transpose(0, 1), h, c, w, biases, layers, both, true),
+                     one = run(kind, x.select(1, 1), h.select(1, 1), c.select(1, 1), w, biases, layers, both, false);
           expect_same({r.outputs, r.h}, {tensor_of_steps(in).to(t), tensor_of_steps(hs).to(t)}, allowed, allowed);
-          expect_same({f.outputs.transpose(0, 1), f.h, one.outputs, one.h}, {r.outputs, r.h, r.outputs.select(1, 1), r.h.select(1, 1)}, 1e-5, 1e-5);
+          expect_same({f.outputs.transpose(0, 1), f.h, one.outputs, one.h},
+                      {r.outputs, r.h, r.outputs.select(1, 1), r.h.select(1, 1)}, 1e-5, 1e-5);
           if (kind == Kind::Lstm) expect_same({r.c}, {tensor_of_steps(cs).to(t)}, allowed, allowed);
-          expect_same({run(kind, x, {}, {}, w, biases, layers, both, false).outputs}, {run(kind, x, h * 0, c * 0, w, biases, layers, both, false).outputs}, 0, 0);
+          expect_same({run(kind, x, {}, {}, w, biases, layers, both, false).outputs},
+                      {run(kind, x, h * 0, c * 0, w, biases, layers, both, false).outputs}, 0, 0);
         }
 }
 
@@ -128,7 +147,9 @@ TEST(Rnn, ACellIsAStep) {
         expect_same({cn}, {r.c.select(0, 0)}, 1e-5, 1e-5);
         made = hn;
       } else {
-        made = (kind == Kind::Gru ? gru_cell : kind == Kind::Tanh ? rnn_tanh_cell : rnn_relu_cell)(x0, h0, w[0], w[1], w[2], w[3], SourceLoc::current());
+        made = (kind == Kind::Gru    ? gru_cell
+                : kind == Kind::Tanh ? rnn_tanh_cell
+                                     : rnn_relu_cell)(x0, h0, w[0], w[1], w[2], w[3], SourceLoc::current());
       }
       expect_same({made}, {r.h.select(0, 0)}, 1e-5, 1e-5);
     }
@@ -136,12 +157,19 @@ TEST(Rnn, ACellIsAStep) {
 }
 
 TEST(Rnn, CompileOnceForAllLengths) {
-  const std::vector<Tensor> w = weights(Kind::Lstm, 3, 5, 2, true, true, kFloat32), g = weights(Kind::Gru, 3, 5, 1, false, true, kFloat32);
-  expect_compiled([&](const std::vector<Tensor>& a) {
-    const auto [o, h, c] = lstm(a[0] * 2, {}, w, true, 2, 0, false, true);
-    const auto [p, q] = gru(a[0], a[1], g);
-    return std::vector<Tensor>{o + 1, h, c, p, q, gru_cell(a[0].select(0, 0), a[1].select(0, 0), g[0], g[1], g[2], g[3])};
-  }, [](std::int64_t n) { return std::vector<Tensor>{numbers({n, 4, 3}), numbers({1, 4, 5})}; }, {3, 7, 20, 1});
+  const std::vector<Tensor> w = weights(Kind::Lstm, 3, 5, 2, true, true, kFloat32),
+                            g = weights(Kind::Gru, 3, 5, 1, false, true, kFloat32);
+  expect_compiled(
+      [&](const std::vector<Tensor>& a) {
+        const auto [o, h, c] = lstm(a[0] * 2, {}, w, true, 2, 0, false, true);
+        const auto [p, q] = gru(a[0], a[1], g);
+        return std::vector<Tensor>{o + 1, h, c,
+                                   p,     q, gru_cell(a[0].select(0, 0), a[1].select(0, 0), g[0], g[1], g[2], g[3])};
+      },
+      [](std::int64_t n) {
+        return std::vector<Tensor>{numbers({n, 4, 3}), numbers({1, 4, 5})};
+      },
+      {3, 7, 20, 1});
   auto f = compile([&](Tensor x) { return std::get<0>(lstm(x, {}, w, true, 2, 0, false, true, true)); });
   for (std::int64_t n : {3, 6, 40}) f(numbers({n + 1, n, 3}));
   EXPECT_EQ(f.stats().compilations, 1);
@@ -151,8 +179,12 @@ TEST(Rnn, CompileOnceForAllLengths) {
 TEST(Rnn, RefuseWhatDoesNotFit) {
   const std::vector<Tensor> w = weights(Kind::Gru, 3, 5, 1, false, true, kFloat32);
   const Tensor x = zeros({4, 2, 3}).to(test_device());
-  EXPECT_EQ(error_of([&] { gru(x, {}, w, true, 2); }).message(), "2 layers of 1 directions have 8 weights and biases, got 4");
-  EXPECT_EQ(error_of([&] { gru(x, zeros({1, 3, 5}).to(test_device()), w); }).message(), "hx has sizes [1, 3, 5], expected [1, 2, 5]");
+  EXPECT_EQ(error_of([&] { gru(x, {}, w, true, 2); }).message(),
+            "2 layers of 1 directions have 8 weights and biases, got 4");
+  EXPECT_EQ(error_of([&] {
+              gru(x, zeros({1, 3, 5}).to(test_device()), w);
+            }).message(),
+            "hx has sizes [1, 3, 5], expected [1, 2, 5]");
   EXPECT_EQ(error_of([&] { gru(zeros({0, 2, 3}).to(test_device()), {}, w); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { gru(zeros({4, 2, 4}).to(test_device()), {}, w); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { gru(x.to(kInt64), {}, w); }).code(), ErrorCode::DTypeMismatch);

@@ -12,7 +12,8 @@ namespace reprise::test {
 using Row = std::vector<double>;
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
 
-/// What f makes of each row of x along dim, in double: the reference of operators that go row by row. The result has rows of the length of f's.
+/// What f makes of each row of x along dim, in double: the reference of operators that go row by row. The result has
+/// rows of the length of f's.
 inline Tensor of_rows(const Tensor& x, std::int64_t dim, const std::function<Row(const Row&)>& f, DType t) {
   if (x.dim() == 0) return tensor_of(f({x.to(kFloat64).item().to_double()}), {}).to(t);
   const Tensor rows = x.to(Device::cpu()).to(kFloat64).movedim(dim, -1).contiguous();

@@ -47,7 +47,9 @@ TEST(Scans, ExtremesAndTheirPlaces) {
         const Tensor x = special && is_floating(t) ? special_numbers(kShape, t) : numbers(kShape, t);
         const TensorPair most = cummax(x, dim), least = cummin(x, dim);
         expect_same({most.first, most.second, least.first, least.second},
-                    {of_rows(x, dim, extreme(true, false), t), of_rows(x, dim, extreme(true, true), kInt64), of_rows(x, dim, extreme(false, false), t), of_rows(x, dim, extreme(false, true), kInt64)}, 0, 0);
+                    {of_rows(x, dim, extreme(true, false), t), of_rows(x, dim, extreme(true, true), kInt64),
+                     of_rows(x, dim, extreme(false, false), t), of_rows(x, dim, extreme(false, true), kInt64)},
+                    0, 0);
       }
 }
 
@@ -66,7 +68,8 @@ TEST(Scans, LogarithmsOfSumsOfExponentials) {
   for (DType t : kFloats)
     for (std::int64_t dim : {0, 1, -1}) {
       const Tensor x = numbers(kShape, t), y = special_numbers(kShape, t), large = (numbers(kShape, t) * 300).to(t);
-      expect_same({logcumsumexp(x, dim), logcumsumexp(y, dim), logcumsumexp(large, dim)}, {of_rows(x, dim, sums, t), of_rows(y, dim, sums, t), of_rows(large, dim, sums, t)}, 1e-6, 1e-6);
+      expect_same({logcumsumexp(x, dim), logcumsumexp(y, dim), logcumsumexp(large, dim)},
+                  {of_rows(x, dim, sums, t), of_rows(y, dim, sums, t), of_rows(large, dim, sums, t)}, 1e-6, 1e-6);
     }
 }
 
@@ -81,16 +84,20 @@ TEST(Scans, Differences) {
     expect_same({diff(x), diff(x, 1, 0)}, {of_rows(x, -1, differences, t), of_rows(x, 0, differences, t)}, 0, 0);
   }
   const Tensor x = tensor_of<double>({1, 4, 9, 16, 25}).to(test_device());
-  expect_same({diff(x), diff(x, 2), diff(x, 0), diff(x, 9)}, {tensor_of<double>({3, 5, 7, 9}), tensor_of<double>({2, 2, 2}), x, tensor_of<double>({}, {0})}, 0, 0);
-  expect_same({diff(x, 1, 0, tensor_of<double>({0.0}).to(test_device()), tensor_of<double>({36.0, 0.0}).to(test_device()))}, {tensor_of<double>({1, 3, 5, 7, 9, 11, -36})}, 0, 0);
+  expect_same({diff(x), diff(x, 2), diff(x, 0), diff(x, 9)},
+              {tensor_of<double>({3, 5, 7, 9}), tensor_of<double>({2, 2, 2}), x, tensor_of<double>({}, {0})}, 0, 0);
+  expect_same(
+      {diff(x, 1, 0, tensor_of<double>({0.0}).to(test_device()), tensor_of<double>({36.0, 0.0}).to(test_device()))},
+      {tensor_of<double>({1, 3, 5, 7, 9, 11, -36})}, 0, 0);
   expect_same({diff(x, 0, 0, x)}, {x}, 0, 0);
-  expect_same({diff(x.gt(5) )}, {tensor_of<double>({0, 1, 0, 0}).to(kBool)}, 0, 0);
+  expect_same({diff(x.gt(5))}, {tensor_of<double>({0, 1, 0, 0}).to(kBool)}, 0, 0);
 }
 
 TEST(Scans, CompileOnceForAllSizes) {
   for (DType t : {kFloat32, kBFloat16, kInt32}) {
     auto f = [t](const std::vector<Tensor>& a) {
-      std::vector<Tensor> r{cumprod(a[0], 0), cummax(a[0], 1).first, cummax(a[0], -1).second, cummin(a[0], 0).first + 1, diff(a[0], 1, 0)};
+      std::vector<Tensor> r{cumprod(a[0], 0), cummax(a[0], 1).first, cummax(a[0], -1).second, cummin(a[0], 0).first + 1,
+                            diff(a[0], 1, 0)};
       if (is_floating(t)) r.push_back(logcumsumexp(a[0] * 2, 1));
       return r;
     };

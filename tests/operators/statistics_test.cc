@@ -44,8 +44,13 @@ TEST(Statistics, Medians) {
         const auto [m, at] = median(x, dim, keepdim);
         const auto [n, at_n] = nanmedian(x, dim, keepdim);
         expect_same({m, n}, {kept(of_rows(x, dim, of(false), t)), kept(of_rows(x, dim, of(true), t))}, 0, 0);
-        expect_same({gather(x, dim, keepdim ? at : at.unsqueeze(dim)), gather(x, dim, keepdim ? at_n : at_n.unsqueeze(dim))}, {keepdim ? m : m.unsqueeze(dim), keepdim ? n : n.unsqueeze(dim)}, 0, 0);
-        expect_same({median(x), nanmedian(x)}, {of_rows(x.reshape({-1}), 0, of(false), t).squeeze(), of_rows(x.reshape({-1}), 0, of(true), t).squeeze()}, 0, 0);
+        expect_same(
+            {gather(x, dim, keepdim ? at : at.unsqueeze(dim)), gather(x, dim, keepdim ? at_n : at_n.unsqueeze(dim))},
+            {keepdim ? m : m.unsqueeze(dim), keepdim ? n : n.unsqueeze(dim)}, 0, 0);
+        expect_same(
+            {median(x), nanmedian(x)},
+            {of_rows(x.reshape({-1}), 0, of(false), t).squeeze(), of_rows(x.reshape({-1}), 0, of(true), t).squeeze()},
+            0, 0);
       }
   expect_same({median(zeros({0, 2})), median(full({}, 3.0), 0).first}, {full({}, kNan), full({}, 3.0)}, 0, 0);
 }
@@ -58,18 +63,27 @@ TEST(Statistics, Quantiles) {
         Tensor x = numbers({4, 5}, t);
         Tensor holes = where(numbers({4, 5}, t, 3).gt(2), kNan, x);
         for (std::int64_t dim : {0, 1}) {
-          const auto of = [&](bool ignore) { return [=](const Row& r) { return Row{at_part(r, static_cast<double>(static_cast<float>(q)), ignore, interpolation)}; }; };
-          expect_same({quantile(x, q, dim, false, interpolation), quantile(holes, q, dim, true, interpolation), nanquantile(holes, q, dim, false, interpolation)},
-                      {of_rows(x, dim, of(false), t).squeeze(dim), of_rows(holes, dim, of(false), t), of_rows(holes, dim, of(true), t).squeeze(dim)}, 1e-5, 1e-6);
+          const auto of = [&](bool ignore) {
+            return [=](const Row& r) {
+              return Row{at_part(r, static_cast<double>(static_cast<float>(q)), ignore, interpolation)};
+            };
+          };
+          expect_same({quantile(x, q, dim, false, interpolation), quantile(holes, q, dim, true, interpolation),
+                       nanquantile(holes, q, dim, false, interpolation)},
+                      {of_rows(x, dim, of(false), t).squeeze(dim), of_rows(holes, dim, of(false), t),
+                       of_rows(holes, dim, of(true), t).squeeze(dim)},
+                      1e-5, 1e-6);
         }
       }
   const Tensor x = numbers({2, 3, 4}), parts = tensor_of<float>({0, 0.5, 1}).to(test_device());
-  const Tensor r = quantile(x, parts, 1), kept = quantile(x, parts, 1, true), all = quantile(x, parts), all_kept = quantile(x, parts, std::nullopt, true);
+  const Tensor r = quantile(x, parts, 1), kept = quantile(x, parts, 1, true), all = quantile(x, parts),
+               all_kept = quantile(x, parts, std::nullopt, true);
   EXPECT_EQ(graph::sizes_text(r.sizes()), "[3, 2, 4]");
   EXPECT_EQ(graph::sizes_text(kept.sizes()), "[3, 2, 1, 4]");
   EXPECT_EQ(graph::sizes_text(all.sizes()), "[3]");
   EXPECT_EQ(graph::sizes_text(all_kept.sizes()), "[3, 1, 1, 1]");
-  expect_same({r.select(0, 0), r.select(0, 1), kept.select(0, 2), all}, {amin(x, 1), median(x, 1).first, amax(x, 1, true), stack({amin(x), quantile(x, 0.5), amax(x)})}, 0, 0);
+  expect_same({r.select(0, 0), r.select(0, 1), kept.select(0, 2), all},
+              {amin(x, 1), median(x, 1).first, amax(x, 1, true), stack({amin(x), quantile(x, 0.5), amax(x)})}, 0, 0);
   EXPECT_EQ(graph::sizes_text(quantile(x, 0.5, 1, true).sizes()), "[2, 1, 4]");
   EXPECT_EQ(quantile(full({}, 2.0).to(test_device()), 0.3, 0).item().to_double(), 2);
 }
@@ -77,7 +91,9 @@ TEST(Statistics, Quantiles) {
 TEST(Statistics, CompileOnceForAllSizes) {
   auto make = [](std::int64_t n) { return std::vector<Tensor>{numbers({n, n + 3}), special_numbers({n, 5})}; };
   const auto f = [](const std::vector<Tensor>& a) {
-    return std::vector<Tensor>{median(a[0], 1).first, nanmedian(a[1], -1).first * 2, quantile(a[0] + 1, 0.3, 1), nanquantile(a[1], 0.5, 1, true), nanmean(a[1], 1), median(a[0])};
+    return std::vector<Tensor>{median(a[0], 1).first,      nanmedian(a[1], -1).first * 2,
+                               quantile(a[0] + 1, 0.3, 1), nanquantile(a[1], 0.5, 1, true),
+                               nanmean(a[1], 1),           median(a[0])};
   };
   expect_compiled(f, make, {4, 7, 20, 1});
   auto g = compile([](Tensor x) { return median(x, 0).first + quantile(x, 0.3, 0, false, "midpoint"); });

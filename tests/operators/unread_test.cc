@@ -36,11 +36,19 @@ TEST(Unread, ReductionsOfWhatAMaskSelects) {
         0,
         [](const List& a) {
           const Tensor y = a[0].index({a[1]}), z = masked_select(a[2], a[3]);
-          return List{y.sum(), y.mean(0, false, kFloat32), (y * 2 + 1).sum(), y.prod(), (y > 1).any(), (y > 0).all(), (z + z).sum(), z.to(kFloat32).mean()};
+          return List{
+              y.sum(),       y.mean(0, false, kFloat32), (y * 2 + 1).sum(), y.prod(), (y > 1).any(), (y > 0).all(),
+              (z + z).sum(), z.to(kFloat32).mean()};
         },
-        [t](std::int64_t n) { return List{numbers({n}, t), mask_of({n}), numbers({n, 3}, t, 2), mask_of({n, 3}, 1)}; });
+        [t](std::int64_t n) {
+          return List{numbers({n}, t), mask_of({n}), numbers({n, 3}, t, 2), mask_of({n, 3}, 1)};
+        });
   // Extremes want an element: that is asked of the number. Not so of what is in their places by decomposition.
-  expect_waits(1, [](const List& a) { return List{a[0].index({a[1]}).max()}; }, [](std::int64_t n) { return List{numbers({n}), numbers({n}) > -9}; });
+  expect_waits(
+      1, [](const List& a) { return List{a[0].index({a[1]}).max()}; },
+      [](std::int64_t n) {
+        return List{numbers({n}), numbers({n}) > -9};
+      });
 }
 
 TEST(Unread, NothingIsSelected) {
@@ -48,9 +56,12 @@ TEST(Unread, NothingIsSelected) {
       0,
       [](const List& a) {
         const Tensor y = a[0].index({a[1]});
-        return List{y.sum(), y.mean(), y.prod(), (y > 0).any(), (y > 0).all(), a[0] * y.numel(), a[0].index_put({a[1]}, y + 1)};
+        return List{
+            y.sum(), y.mean(), y.prod(), (y > 0).any(), (y > 0).all(), a[0] * y.numel(), a[0].index_put({a[1]}, y + 1)};
       },
-      [](std::int64_t n) { return List{numbers({n}), zeros({n}, {kBool, test_device()})}; });
+      [](std::int64_t n) {
+        return List{numbers({n}), zeros({n}, {kBool, test_device()})};
+      });
 }
 
 TEST(Unread, NobodySeesWhatIsNotSelected) {
@@ -59,9 +70,17 @@ TEST(Unread, NobodySeesWhatIsNotSelected) {
       [](const List& a) {
         const Tensor y = a[0].index({a[0] > 0});
         const Tensor z = a[1].index({a[1] != 0});
-        return List{y.log().sum(), y.sqrt().sum(), (1 / y).sum(), (y.log() > 0).all(), div(100, z, "floor").sum(), y.log().cumsum(0).sum(), remainder(z, z).sum()};
+        return List{y.log().sum(),
+                    y.sqrt().sum(),
+                    (1 / y).sum(),
+                    (y.log() > 0).all(),
+                    div(100, z, "floor").sum(),
+                    y.log().cumsum(0).sum(),
+                    remainder(z, z).sum()};
       },
-      [](std::int64_t n) { return List{numbers({n}), numbers({n}, kInt64)}; });
+      [](std::int64_t n) {
+        return List{numbers({n}), numbers({n}, kInt64)};
+      });
 }
 
 TEST(Unread, RowsAreWrittenBack) {
@@ -70,26 +89,43 @@ TEST(Unread, RowsAreWrittenBack) {
       [](const List& a) {
         const Tensor y = a[0].index({a[1]});
         const Tensor wide = a[4].view({a[4].size(0), 4, 2}), mask = a[3].view({a[4].size(0), 4});
-        List r{a[0].index_put({a[1]}, y.exp()), a[0].index_put({a[1]}, y * y, true), a[2].index_put({a[3]}, a[2].index({a[3]}) + 1), wide.index_put({mask}, wide.index({mask}) * 3, true)};
+        List r{a[0].index_put({a[1]}, y.exp()), a[0].index_put({a[1]}, y * y, true),
+               a[2].index_put({a[3]}, a[2].index({a[3]}) + 1), wide.index_put({mask}, wide.index({mask}) * 3, true)};
         a[0].index_put_({a[0] > 1}, a[0].index({a[0] > 1}) - 5);
         r.push_back(a[0] * 1);
         return r;
       },
-      [](std::int64_t n) { return List{numbers({n}), mask_of({n}), numbers({n, 4}), mask_of({n, 4}), numbers({n, 4, 2})}; });
+      [](std::int64_t n) {
+        return List{numbers({n}), mask_of({n}), numbers({n, 4}), mask_of({n, 4}), numbers({n, 4, 2})};
+      });
 }
 
 TEST(Unread, RowsOfSeveralElements) {
   const bool on_host = test_device() == Device::cpu();
   auto f = [](const List& a) {
     const Tensor y = a[0].index({a[1]});
-    return List{y.sum(0), y.relu().sum(-1).sum(), y.t().sum(1), y.view({y.size(0), 2, 2}).sum(0), (y * a[2]).sum(), y.unsqueeze(0).mean({0, 1}), y.select(1, 2).sum(), y.slice(1, 1, 3).sum(0),
-                cat({y, y}, 1).sum(0), zeros({y.size(0), 2}, {kFloat32, y.device()}).add(y.slice(1, 0, 2)).sum(0), y.cumsum(1).sum(), y.cumsum(0).sum(1).sum()};
+    return List{y.sum(0),
+                y.relu().sum(-1).sum(),
+                y.t().sum(1),
+                y.view({y.size(0), 2, 2}).sum(0),
+                (y * a[2]).sum(),
+                y.unsqueeze(0).mean({0, 1}),
+                y.select(1, 2).sum(),
+                y.slice(1, 1, 3).sum(0),
+                cat({y, y}, 1).sum(0),
+                zeros({y.size(0), 2}, {kFloat32, y.device()}).add(y.slice(1, 0, 2)).sum(0),
+                y.cumsum(1).sum(),
+                y.cumsum(0).sum(1).sum()};
   };
   auto arguments = [](std::int64_t n) { return List{numbers({n, 4}), mask_of({n}), numbers({4})}; };
   auto fixed = [f](const List& a) { return f({a[0].view({a[0].size(0), 4}), a[1], a[2]}); };
   expect_waits(0, fixed, arguments);
   // As many elements as nobody knows would be computed in vain: on the host it is read.
-  expect_waits(on_host ? 1 : 0, [](const List& a) { return List{a[0].index({a[1]}).relu().sum(0)}; }, [](std::int64_t n) { return List{numbers({n, n + 60}), mask_of({n})}; });
+  expect_waits(
+      on_host ? 1 : 0, [](const List& a) { return List{a[0].index({a[1]}).relu().sum(0)}; },
+      [](std::int64_t n) {
+        return List{numbers({n, n + 60}), mask_of({n})};
+      });
 }
 
 TEST(Unread, SelectionsOfSelections) {
@@ -116,21 +152,43 @@ TEST(Unread, NumbersInArithmetic) {
         0,
         [](const List& a) {
           const Scalar s = a[0].max().item(), k = a[1].item();
-          return List{a[0] * s, a[0] / (s + 2), a[0] - k, a[0] > s, clamp(a[0], Scalar(0), s), where(a[0] > 0, s, 1), full_like(a[0], s), a[1] * k, a[1] + s, maximum(a[0], s), full({2, 2}, k, {kFloat32, a[0].device()}),
-                      a[0] * (k * 2 + 1), a[0] + sqrt(s.to_float() * s.to_float()), masked_fill(a[0], a[0] > 0, s), a[0].index({a[0] > 0}).sum() + nonzero(a[0]).sum()};
+          return List{a[0] * s,
+                      a[0] / (s + 2),
+                      a[0] - k,
+                      a[0] > s,
+                      clamp(a[0], Scalar(0), s),
+                      where(a[0] > 0, s, 1),
+                      full_like(a[0], s),
+                      a[1] * k,
+                      a[1] + s,
+                      maximum(a[0], s),
+                      full({2, 2}, k, {kFloat32, a[0].device()}),
+                      a[0] * (k * 2 + 1),
+                      a[0] + sqrt(s.to_float() * s.to_float()),
+                      masked_fill(a[0], a[0] > 0, s),
+                      a[0].index({a[0] > 0}).sum() + nonzero(a[0]).sum()};
         },
-        [t](std::int64_t n) { return List{numbers({n}, t) + 3, full({}, n, {kInt64, test_device()})}; });
+        [t](std::int64_t n) {
+          return List{numbers({n}, t) + 3, full({}, n, {kInt64, test_device()})};
+        });
   expect_waits(
       0,
       [](const List& a) {
         const Scalar k = a[1].item();
         return List{a[0] * k, a[0] + k, a[0] > k, a[0] == k, minimum(a[0], k), a[0] / k, (a[0] > 0) * k};
       },
-      [](std::int64_t n) { return List{numbers({n}, kInt32), full({}, n % 5 + 1, {kInt32, test_device()})}; });
+      [](std::int64_t n) {
+        return List{numbers({n}, kInt32), full({}, n % 5 + 1, {kInt32, test_device()})};
+      });
 }
 
 TEST(Unread, DifferentElementsAreCounted) {
-  expect_waits(0, [](const List& a) { return List{a[0] * unique(a[0]).values.numel(), unique(a[0]).values.sum()}; }, [](std::int64_t n) { return List{numbers({n}, kInt64)}; });
+  expect_waits(
+      0,
+      [](const List& a) {
+        return List{a[0] * unique(a[0]).values.numel(), unique(a[0]).values.sum()};
+      },
+      [](std::int64_t n) { return List{numbers({n}, kInt64)}; });
 }
 
 TEST(Unread, WhoNeedsANumberIsTold) {
@@ -141,16 +199,32 @@ TEST(Unread, WhoNeedsANumberIsTold) {
   };
   const List a{numbers({9}), numbers({9, 4}), numbers({4, 4})};
   EXPECT_NE(why([](List a) { return a[0].index({a[0] > 0}); }, a).find("a result has it as a size"), std::string::npos);
-  EXPECT_NE(why([](List a) { return a[0].index({a[0] > 0}).max(); }, a).find("it is taken for granted that"), std::string::npos);
-  EXPECT_NE(why([](List a) { return a[1].view({a[1].size(0), 4}).index({a[0] > 0}).mm(a[2]).sum(); }, a).find("mm has it as a size"), std::string::npos);
+  EXPECT_NE(why([](List a) { return a[0].index({a[0] > 0}).max(); }, a).find("it is taken for granted that"),
+            std::string::npos);
+  EXPECT_NE(why(
+                [](List a) {
+                  return a[1].view({a[1].size(0), 4}).index({a[0] > 0}).mm(a[2]).sum();
+                },
+                a)
+                .find("mm has it as a size"),
+            std::string::npos);
   if (test_device() == Device::cpu()) {
-    EXPECT_NE(why([](List a) { return a[1].index({a[0] > 0}).sum(); }, a).find("index takes rows that are too long to be computed in vain"), std::string::npos);
+    EXPECT_NE(why([](List a) { return a[1].index({a[0] > 0}).sum(); }, a)
+                  .find("index takes rows that are too long to be computed in vain"),
+              std::string::npos);
   }
   EXPECT_EQ(why([](List a) { return a[0].index({a[0] > 0}).sum(); }, a).find("stage"), std::string::npos);
 }
 
 TEST(Unread, SeveralNumbersAreOneWait) {
-  expect_waits(1, [](const List& a) { return List{a[0].index({a[0] > 0}), a[0].index({a[1] > 0}), nonzero(a[1])}; }, [](std::int64_t n) { return List{numbers({n}), numbers({n}, kFloat32, 4)}; });
+  expect_waits(
+      1,
+      [](const List& a) {
+        return List{a[0].index({a[0] > 0}), a[0].index({a[1] > 0}), nonzero(a[1])};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n}), numbers({n}, kFloat32, 4)};
+      });
 }
 
 TEST(Unread, TheTracedProgramReadsAll) {
@@ -186,7 +260,8 @@ TEST(Unread, TheTracedProgramReadsAll) {
   EXPECT_EQ(g(x, number(4)).numel(), 4);
 }
 
-/// Of [n, m] only n * (m - 1) = 0 is known, by a reshape of the part beside: that the flattened tensor has n elements, not that m is 1.
+/// Of [n, m] only n * (m - 1) = 0 is known, by a reshape of the part beside: that the flattened tensor has n elements,
+/// not that m is 1.
 TEST(Unread, AViewDropsADimensionOfWhichOnlyTheProductIsKnown) {
   auto body = [](Tensor x, Tensor y) {
     x.slice(1, 0, x.size(1) - 1).reshape({x.size(1) - 1, x.size(0)}).mul_(2);

@@ -1,4 +1,5 @@
-// What ATen takes and refuses at the edges: 0-dim indices, repeated letters and dots of einsum, bools, extremes of nothing (docs/differences.md lists the rest).
+// What ATen takes and refuses at the edges: 0-dim indices, repeated letters and dots of einsum, bools, extremes of
+// nothing (docs/differences.md lists the rest).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,12 +32,21 @@ using Args = std::vector<Tensor>;
 
 TEST(AtensRules, IndicesWithoutDimensionsAreOfVectors) {
   const Tensor x = counted({3}), zero = full({}, 7.0).to(test_device());
-  const auto got = both([](const Args& a) {
-    Tensor own = a[0].clone(), one = a[2].clone();
-    Tensor same = own.scatter_(0, a[1], a[2]);
-    one.scatter_add_(0, a[3], a[4]);
-    return Args{a[0].gather(0, a[1]), a[2].gather(-1, a[3].view({1})), a[0].scatter(0, a[1], a[2]), a[0].scatter(0, a[1], 5), a[0].scatter_add(0, a[1], a[2]), own, same, one};
-  }, {x, number(1), zero, number(0), full({1}, 2.0).to(test_device())});
+  const auto got = both(
+      [](const Args& a) {
+        Tensor own = a[0].clone(), one = a[2].clone();
+        Tensor same = own.scatter_(0, a[1], a[2]);
+        one.scatter_add_(0, a[3], a[4]);
+        return Args{a[0].gather(0, a[1]),
+                    a[2].gather(-1, a[3].view({1})),
+                    a[0].scatter(0, a[1], a[2]),
+                    a[0].scatter(0, a[1], 5),
+                    a[0].scatter_add(0, a[1], a[2]),
+                    own,
+                    same,
+                    one};
+      },
+      {x, number(1), zero, number(0), full({1}, 2.0).to(test_device())});
   EXPECT_EQ(got[0].dim(), 0);
   EXPECT_EQ(got[0].item<float>(), 1);
   EXPECT_EQ(got[1].sizes().size(), 1u);
@@ -52,24 +62,41 @@ TEST(AtensRules, IndicesWithoutDimensionsAreOfVectors) {
 
 TEST(AtensRules, EinsumTakesDiagonalsDotsAndSizesOfOne) {
   const Tensor x = counted({3, 3}), y = counted({2, 4, 3}), z = counted({3, 5}), one = counted({1, 3});
-  const auto got = both([](const Args& a) {
-    return Args{einsum("ii->i", {a[0]}), einsum("ii", {a[0]}), einsum("...i,ij->...j", {a[1], a[2]}), einsum("...ij->...ji", {a[1]}), einsum("i...", {a[0]}), einsum("...i->...", {a[1]}), einsum("ij,ij->i", {a[0], a[3]}),
-                einsum("bii->bi", {a[0].expand({2, 3, 3})}), einsum("...ij,...jk", {a[1], a[2].expand({2, 3, 5})}), einsum("...ij,...jk", {a[1], a[2]}), einsum("...i->i", {a[1]}), einsum("ij,kj->ik", {a[0], a[3]})};
-  }, {x, y, z, one});
-  const Tensor want[] = {x.diagonal(), x.diagonal().sum(), y.matmul(z), y.transpose(1, 2), x.t(), y.sum({-1}), x.mul(one).sum({1}), x.diagonal().expand({2, 3}), y.matmul(z), y.matmul(z), y.sum({0, 1}), x.matmul(one.t())};
+  const auto got = both(
+      [](const Args& a) {
+        return Args{einsum("ii->i", {a[0]}),
+                    einsum("ii", {a[0]}),
+                    einsum("...i,ij->...j", {a[1], a[2]}),
+                    einsum("...ij->...ji", {a[1]}),
+                    einsum("i...", {a[0]}),
+                    einsum("...i->...", {a[1]}),
+                    einsum("ij,ij->i", {a[0], a[3]}),
+                    einsum("bii->bi", {a[0].expand({2, 3, 3})}),
+                    einsum("...ij,...jk", {a[1], a[2].expand({2, 3, 5})}),
+                    einsum("...ij,...jk", {a[1], a[2]}),
+                    einsum("...i->i", {a[1]}),
+                    einsum("ij,kj->ik", {a[0], a[3]})};
+      },
+      {x, y, z, one});
+  const Tensor want[] = {x.diagonal(), x.diagonal().sum(), y.matmul(z),         y.transpose(1, 2),
+                         x.t(),        y.sum({-1}),        x.mul(one).sum({1}), x.diagonal().expand({2, 3}),
+                         y.matmul(z),  y.matmul(z),        y.sum({0, 1}),       x.matmul(one.t())};
   for (std::size_t i = 0; i < std::size(want); ++i) {
     ASSERT_EQ(got[i].dim(), want[i].dim()) << i;
     EXPECT_TRUE(allclose(got[i], want[i])) << i;
   }
-  for (const char* wrong : {"ij..->i", "......i->i", "ij->ii", "ij->...", "...ijk->i", "ij->k"}) EXPECT_EQ(error_of([&] { einsum(wrong, {x}); }).code(), ErrorCode::InvalidArgument) << wrong;
+  for (const char* wrong : {"ij..->i", "......i->i", "ij->ii", "ij->...", "...ijk->i", "ij->k"})
+    EXPECT_EQ(error_of([&] { einsum(wrong, {x}); }).code(), ErrorCode::InvalidArgument) << wrong;
   EXPECT_EQ(error_of([&] { einsum("ii", {z}); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(error_of([&] { einsum("ij,ij->i", {x, z}); }).code(), ErrorCode::ShapeMismatch);
 }
 
 TEST(AtensRules, BoolsAreNotSubtracted) {
   const Tensor x = counted({3}), mask = x.gt(1);
-  for (auto f : {+[](const Tensor& a, const Tensor& b) { return a - b; }, +[](const Tensor& a, const Tensor& b) { return b - a; }, +[](const Tensor& a, const Tensor&) { return a - 1.5; },
-                 +[](const Tensor& a, const Tensor&) { return 1 - a; }, +[](const Tensor&, const Tensor& b) { return b - true; }})
+  for (auto f :
+       {+[](const Tensor&a, const Tensor&b) { return a - b; }, +[](const Tensor&a, const Tensor&b) { return b - a; },
+        +[](const Tensor&a, const Tensor&) { return a - 1.5; }, +[](const Tensor&a, const Tensor&) { return 1 - a; },
+        +[](const Tensor&, const Tensor&b) { return b - true; }})
     EXPECT_EQ(error_of([&] { f(mask, x); }).code(), ErrorCode::DTypeMismatch);
 }
 
@@ -82,7 +109,8 @@ TEST(AtensRules, OfNothing) {
   }
   EXPECT_EQ(norm(none, 2, 0).to_vector<float>(), std::vector<float>(3, 0));
   EXPECT_EQ(norm(none, -1, 1).sizes()[0], 0);
-  const auto got = both([](const Args& a) { return Args{scaled_dot_product_attention(a[0], a[0], a[1])}; }, {q, ones({1, 2, 3, 2}).to(test_device())});
+  const auto got = both([](const Args& a) { return Args{scaled_dot_product_attention(a[0], a[0], a[1])}; },
+                        {q, ones({1, 2, 3, 2}).to(test_device())});
   EXPECT_TRUE(allclose(got[0], ones({1, 2, 3, 2}).to(test_device())));
   const Tensor one = full({}, 4.0).to(test_device());
   EXPECT_EQ(one.unfold(0, 1, 1).dim(), 1);
@@ -99,8 +127,11 @@ TEST(AtensRules, DimensionsAreNamedOnce) {
 
 TEST(AtensRules, SourcesAndCountsFit) {
   const Tensor x = counted({2, 3}), rows = stack({number(0), number(1)}), row = ones({1, 3}).to(test_device());
-  for (auto f : {+[](const Tensor& a, const Tensor& i, const Tensor& s) { return index_copy(a, 0, i, s); }, +[](const Tensor& a, const Tensor& i, const Tensor& s) { return index_add(a, 0, i, s); }}) {
-    EXPECT_EQ(error_of([&] { f(x, rows, row); }).message(), "along dimension 0 of sizes [2, 3] an index of sizes [2] wants a slice for each, not a source of sizes [1, 3]");
+  for (auto f : {+[](const Tensor&a, const Tensor&i, const Tensor&s) { return index_copy(a, 0, i, s); },
+                 +[](const Tensor&a, const Tensor&i, const Tensor&s) { return index_add(a, 0, i, s); }}) {
+    EXPECT_EQ(
+        error_of([&] { f(x, rows, row); }).message(),
+        "along dimension 0 of sizes [2, 3] an index of sizes [2] wants a slice for each, not a source of sizes [1, 3]");
     auto compiled = compile(f);
     EXPECT_EQ(error_of([&] { compiled(x, rows, row); }).code(), ErrorCode::ShapeMismatch);
   }
@@ -110,11 +141,18 @@ TEST(AtensRules, SourcesAndCountsFit) {
   EXPECT_EQ(error_of([&] { roll(x, {1, 1}, {1}); }).code(), ErrorCode::InvalidArgument);
   // What is added to a product has its sizes or fewer, also where it does not count.
   for (Scalar beta : {Scalar(1), Scalar(0), Scalar(0.5)}) {
-    EXPECT_EQ(error_of([&] { addmv(counted({4}), counted({3, 4}), counted({4}), beta); }).code(), ErrorCode::ShapeMismatch);
-    EXPECT_EQ(error_of([&] { addr(counted({2, 3, 4}), counted({3}), counted({4}), beta); }).code(), ErrorCode::ShapeMismatch);
+    EXPECT_EQ(error_of([&] {
+                addmv(counted({4}), counted({3, 4}), counted({4}), beta);
+              }).code(),
+              ErrorCode::ShapeMismatch);
+    EXPECT_EQ(error_of([&] {
+                addr(counted({2, 3, 4}), counted({3}), counted({4}), beta);
+              }).code(),
+              ErrorCode::ShapeMismatch);
   }
   // Slopes: one, or one for each channel. Nothing is one part of nothing.
-  EXPECT_EQ(error_of([&] { prelu(counted({1}), counted({3})); }).message(), "weight has 3 numbers, wanted one or 1, the channels of sizes [1]");
+  EXPECT_EQ(error_of([&] { prelu(counted({1}), counted({3})); }).message(),
+            "weight has 3 numbers, wanted one or 1, the channels of sizes [1]");
   EXPECT_EQ(error_of([&] { prelu(counted({2, 1, 4}), counted({3})); }).code(), ErrorCode::ShapeMismatch);
   EXPECT_EQ(split(counted({3, 0}), 0, 1).size(), 1u);
   EXPECT_EQ(error_of([&] { split(x, 0, 1); }).code(), ErrorCode::InvalidArgument);

@@ -129,26 +129,18 @@ std::vector<OpArg> pointwise_args(const graph::OpDef& def, const Variant& v, int
         else if (i == 0 || kind == 0)
           args.push_back(i == 0 || v.sizes.empty() ? random(v.dtype, v.sizes, seed, v.memory)
                                                    : random(v.dtype, {v.sizes.back()}, seed));
-        else
-          args.push_back(kind == 1 ? Scalar(2) : Scalar(0.5));
+        else args.push_back(kind == 1 ? Scalar(2) : Scalar(0.5));
         break;
-      case ArgType::Scalar:
-        args.push_back(number_for(a.name));
-        break;
-      case ArgType::OptionalFloat:
-        args.push_back(kind == 0 ? OpArg(std::monostate{}) : OpArg(Scalar(0.1)));
-        break;
+      case ArgType::Scalar: args.push_back(number_for(a.name)); break;
+      case ArgType::OptionalFloat: args.push_back(kind == 0 ? OpArg(std::monostate{}) : OpArg(Scalar(0.1))); break;
       case ArgType::OptionalStr:
         args.push_back(kind == 0 ? OpArg(std::monostate{}) : OpArg(std::string(kind == 1 ? "floor" : "trunc")));
         break;
-      case ArgType::Str:
-        args.push_back(std::string(kind == 0 ? "none" : "tanh"));
-        break;
+      case ArgType::Str: args.push_back(std::string(kind == 0 ? "none" : "tanh")); break;
       case ArgType::DType:
         args.push_back(kind == 0 ? DType::Float32 : kind == 1 ? DType::Int8 : DType::BFloat16);
         break;
-      default:
-        fail(ErrorCode::Internal, "cases_of", {}, "no rule for argument ", a.name, " of ", def.schema.text);
+      default: fail(ErrorCode::Internal, "cases_of", {}, "no rule for argument ", a.name, " of ", def.schema.text);
     }
   }
   return args;
@@ -194,8 +186,7 @@ const OpArg kNone = std::monostate{};
 bool empty(const Sizes& s) { return std::find(s.begin(), s.end(), 0) != s.end(); }
 
 Cases reduction(OpId op) {
-  bool has_dtype = graph::op(op).schema.find("dtype") >= 0,
-       extreme = op == OpId::amax || op == OpId::amin;
+  bool has_dtype = graph::op(op).schema.find("dtype") >= 0, extreme = op == OpId::amax || op == OpId::amin;
   double bound = op == OpId::prod ? 1.5 : 3;
   return over(
       op, false,
@@ -223,12 +214,8 @@ Cases products(OpId op) {
           if (rows == 0 && inner == 0) continue;
           if ((rows == 0 || inner == 0) && m != Memory::Contiguous) continue;
           switch (op) {
-            case OpId::mm:
-              out.push_back({op, {tensor({rows, inner}, 1), tensor({inner, 9}, 2)}});
-              break;
-            case OpId::bmm:
-              out.push_back({op, {tensor({3, rows, inner}, 1), tensor({3, inner, 9}, 2)}});
-              break;
+            case OpId::mm: out.push_back({op, {tensor({rows, inner}, 1), tensor({inner, 9}, 2)}}); break;
+            case OpId::bmm: out.push_back({op, {tensor({3, rows, inner}, 1), tensor({3, inner, 9}, 2)}}); break;
             case OpId::linear:
               out.push_back({op, {tensor({2, rows, inner}, 1), tensor({9, inner}, 2), tensor({9}, 3)}});
               out.push_back({op, {tensor({rows, inner}, 1), tensor({9, inner}, 2), kNone}});
@@ -253,23 +240,38 @@ Cases products(OpId op) {
 /// Products of quantized matrices: every pair of dtypes, every kind of scale, weights by rows and by columns.
 Cases scaled_products(OpId op) {
   Cases out;
-  const auto scale = [](const Sizes& s, unsigned seed, Memory m = Memory::Contiguous) { return random(DType::Float32, s, seed, m, 0.01, 0.2); };
+  const auto scale = [](const Sizes& s, unsigned seed, Memory m = Memory::Contiguous) {
+    return random(DType::Float32, s, seed, m, 0.01, 0.2);
+  };
   for (Memory m : {Memory::Contiguous, Memory::Permuted, Memory::Stepped})
-    for (auto [rows, inner, columns] : {std::array<std::int64_t, 3>{1, 64, 9}, {7, 133, 9}, {3, 300, 130}, {0, 5, 9}, {2, 0, 3}, {20, 70, 5}}) {
-      auto operand = [&, m = m](DType t, const Sizes& s, unsigned seed) { return t == DType::Int8 ? random(t, s, seed, m, -128, 128) : random(t, s, seed, m, -1, 1); };
+    for (auto [rows, inner, columns] :
+         {std::array<std::int64_t, 3>{1, 64, 9}, {7, 133, 9}, {3, 300, 130}, {0, 5, 9}, {2, 0, 3}, {20, 70, 5}}) {
+      auto operand = [&, m = m](DType t, const Sizes& s, unsigned seed) {
+        return t == DType::Int8 ? random(t, s, seed, m, -128, 128) : random(t, s, seed, m, -1, 1);
+      };
       if (op == OpId::int_mm) {
         out.push_back({op, {operand(DType::Int8, {rows, inner}, 1), operand(DType::Int8, {inner, columns}, 2)}});
         continue;
       }
       const std::int64_t blocks = (inner + 127) / 128;
       if (m != Memory::Contiguous && rows != 7) continue;
-      for (auto [a, b] : {std::pair{DType::Int8, DType::Int8}, {DType::Float8E4M3FN, DType::Float8E4M3FN}, {DType::Float8E5M2, DType::Float8E4M3FN}, {DType::Float32, DType::Int8},
-                          {DType::BFloat16, DType::Float8E4M3FN}, {DType::Float16, DType::Float8E5M2}}) {
+      for (auto [a, b] : {std::pair{DType::Int8, DType::Int8},
+                          {DType::Float8E4M3FN, DType::Float8E4M3FN},
+                          {DType::Float8E5M2, DType::Float8E4M3FN},
+                          {DType::Float32, DType::Int8},
+                          {DType::BFloat16, DType::Float8E4M3FN},
+                          {DType::Float16, DType::Float8E5M2}}) {
         Tensor x = operand(a, {rows, inner}, 1), w = operand(b, {inner, columns}, 2);
         out.push_back({op, {x, w, scale({}, 3), scale({1}, 4), kNone, DType::Float32, kNone}});
-        out.push_back({op, {x, w, scale({rows, 1}, 3, m), scale({1, columns}, 4), random(DType::BFloat16, {columns}, 5), kNone, kNone}});
-        out.push_back({op, {x, w, scale({rows, blocks}, 3, m), scale({blocks, (columns + 127) / 128}, 4), random(DType::Float32, {columns}, 5), DType::Float16, kNone}});
-        out.push_back({op, {x, w, scale({1, 1}, 3), scale({(inner + 31) / 32, columns}, 4, m), kNone, DType::Float32, Dims{32, 4}}});
+        out.push_back({op,
+                       {x, w, scale({rows, 1}, 3, m), scale({1, columns}, 4), random(DType::BFloat16, {columns}, 5),
+                        kNone, kNone}});
+        out.push_back({op,
+                       {x, w, scale({rows, blocks}, 3, m), scale({blocks, (columns + 127) / 128}, 4),
+                        random(DType::Float32, {columns}, 5), DType::Float16, kNone}});
+        out.push_back(
+            {op,
+             {x, w, scale({1, 1}, 3), scale({(inner + 31) / 32, columns}, 4, m), kNone, DType::Float32, Dims{32, 4}}});
       }
     }
   return out;
@@ -304,15 +306,11 @@ Cases indexing(OpId op) {
       Tensor grid = indices({3, 2}, 4, 2, v.memory, t), list = indices({5}, 4, 3, Memory::Contiguous, t),
              columns = indices({3, 1}, 6, 4, v.memory, t);
       switch (op) {
-        case OpId::embedding:
-          out.push_back({op, {self, grid}});
-          break;
+        case OpId::embedding: out.push_back({op, {self, grid}}); break;
         case OpId::index_select:
           out.push_back({op, {self, Int(0), list}}), out.push_back({op, {self, Int(-1), list}});
           break;
-        case OpId::gather:
-          out.push_back({op, {self, Int(0), grid}}), out.push_back({op, {self, Int(1), grid}});
-          break;
+        case OpId::gather: out.push_back({op, {self, Int(0), grid}}), out.push_back({op, {self, Int(1), grid}}); break;
         case OpId::index:
           out.push_back({op, {self, std::vector<Tensor>{grid}}});
           out.push_back({op, {self, std::vector<Tensor>{Tensor(), list}}});
@@ -322,12 +320,12 @@ Cases indexing(OpId op) {
           out.push_back({op, {self, std::vector<Tensor>{list}, random(v.dtype, {5, 6}, 5, v.memory), false}});
           out.push_back({op, {self, std::vector<Tensor>{grid, columns}, random(v.dtype, {3, 2}, 5), true}});
           break;
-        case OpId::scatter_add:
-          out.push_back({op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory)}});
-          break;
+        case OpId::scatter_add: out.push_back({op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory)}}); break;
         case OpId::scatter_reduce:
           for (const char* reduce : {"sum", "prod", "amax", "amin"})
-            for (bool include_self : {true, false}) out.push_back({op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory), std::string(reduce), include_self}});
+            for (bool include_self : {true, false})
+              out.push_back(
+                  {op, {self, Int(0), grid, random(v.dtype, {3, 2}, 5, v.memory), std::string(reduce), include_self}});
           break;
         default:
           out.push_back({op, {self, Int(1), grid, random(v.dtype, {3, 2}, 5, v.memory)}});
@@ -347,18 +345,15 @@ Cases joins(OpId op) {
     switch (op) {
       case OpId::cat:
         out.push_back({op, {std::vector<Tensor>{self, tensor({2, 6}, 2), tensor({0, 6}, 3)}, Int(0)}});
-        if (!is_storage_only(v.dtype)) out.push_back({op, {std::vector<Tensor>{self, random(DType::Float32, {4, 3}, 2)}, Int(-1)}});
+        if (!is_storage_only(v.dtype))
+          out.push_back({op, {std::vector<Tensor>{self, random(DType::Float32, {4, 3}, 2)}, Int(-1)}});
         break;
       case OpId::slice_scatter:
         out.push_back({op, {self, tensor({4, 2}, 2), Int(1), Int(1), Int(5), Int(2)}});
         out.push_back({op, {self, tensor({2, 6}, 2), Int(0), Int(-2), kNone, Int(1)}});
         break;
-      case OpId::select_scatter:
-        out.push_back({op, {self, tensor({6}, 2), Int(0), Int(-1)}});
-        break;
-      case OpId::diagonal_scatter:
-        out.push_back({op, {self, tensor({4}, 2), Int(1), Int(0), Int(1)}});
-        break;
+      case OpId::select_scatter: out.push_back({op, {self, tensor({6}, 2), Int(0), Int(-1)}}); break;
+      case OpId::diagonal_scatter: out.push_back({op, {self, tensor({4}, 2), Int(1), Int(0), Int(1)}}); break;
       default:  // it names places in self's storage
         out.push_back({op, {self, tensor({2, 2}, 2), Dims{2, 2}, Dims{7, 1}, kNone}});
         out.push_back({op, {self, tensor({3, 2}, 2), Dims{3, 2}, Dims{2, 1}, Int(2)}});
@@ -374,35 +369,20 @@ Cases views(OpId op) {
       Tensor x = random(t, {2, 3, 4}, 1, m), one = random(t, {2, 1, 4}, 2, m);
       switch (op) {
         case OpId::alias:
-        case OpId::detach:
-          out.push_back({op, {x}});
-          break;
+        case OpId::detach: out.push_back({op, {x}}); break;
         case OpId::view:
           if (m == Memory::Contiguous) out.push_back({op, {x, Dims{6, -1}}});
           break;
-        case OpId::permute:
-          out.push_back({op, {x, Dims{2, 0, -2}}});
-          break;
-        case OpId::slice:
-          out.push_back({op, {x, Int(2), Int(-3), kNone, Int(2)}});
-          break;
-        case OpId::select:
-          out.push_back({op, {x, Int(1), Int(-1)}});
-          break;
-        case OpId::squeeze:
-          out.push_back({op, {one, kNone}}), out.push_back({op, {one, Dims{1}}});
-          break;
-        case OpId::unsqueeze:
-          out.push_back({op, {x, Int(-1)}});
-          break;
-        case OpId::expand:
-          out.push_back({op, {one, Dims{5, 2, 3, -1}}});
-          break;
+        case OpId::permute: out.push_back({op, {x, Dims{2, 0, -2}}}); break;
+        case OpId::slice: out.push_back({op, {x, Int(2), Int(-3), kNone, Int(2)}}); break;
+        case OpId::select: out.push_back({op, {x, Int(1), Int(-1)}}); break;
+        case OpId::squeeze: out.push_back({op, {one, kNone}}), out.push_back({op, {one, Dims{1}}}); break;
+        case OpId::unsqueeze: out.push_back({op, {x, Int(-1)}}); break;
+        case OpId::expand: out.push_back({op, {one, Dims{5, 2, 3, -1}}}); break;
         case OpId::as_strided:  // of other memory a trace gives up, with a reason; the call is served eagerly
           if (m == Memory::Contiguous) out.push_back({op, {x, Dims{2, 2}, Dims{3, 2}, Int(1)}});
           break;
-        default:
-          out.push_back({op, {x, Int(1), Int(0), Int(2)}});
+        default: out.push_back({op, {x, Int(1), Int(0), Int(2)}});
       }
     }
   }
@@ -439,8 +419,7 @@ Cases others(OpId op) {
     case OpId::amax:
     case OpId::amin:
     case OpId::any:
-    case OpId::all:
-      return reduction(op);
+    case OpId::all: return reduction(op);
     case OpId::var:
     case OpId::std:
       return over(op, true, [](const Sizes& s) {
@@ -482,21 +461,17 @@ Cases others(OpId op) {
         Tensor w = random(DType::Float32, {s.back()}, 8), b = random(DType::Float32, {s.back()}, 9);
         if (op == OpId::layer_norm)
           r = {{Dims{s.back()}, kNone, kNone, Scalar(1e-5)}, {Dims{s.back()}, w, b, Scalar(1e-5)}};
-        else
-          r = {{Dims{s.back()}, kNone, kNone}, {Dims{s.back()}, w, Scalar(1e-6)}};
+        else r = {{Dims{s.back()}, kNone, kNone}, {Dims{s.back()}, w, Scalar(1e-6)}};
         return r;
       });
     case OpId::mm:
     case OpId::bmm:
     case OpId::linear:
     case OpId::matmul:
-    case OpId::addmm:
-      return products(op);
+    case OpId::addmm: return products(op);
     case OpId::int_mm:
-    case OpId::scaled_mm:
-      return scaled_products(op);
-    case OpId::scaled_dot_product_attention:
-      return attention();
+    case OpId::scaled_mm: return scaled_products(op);
+    case OpId::scaled_dot_product_attention: return attention();
     case OpId::multinomial:
       return over(
           op, true,
@@ -518,8 +493,7 @@ Cases others(OpId op) {
       return over(op, false, [](const Sizes&) {
         return std::vector<std::vector<OpArg>>{{Int(-1), false}, {Int(0), true}};
       });
-    default:
-      return {};
+    default: return {};
   }
 }
 
@@ -528,21 +502,16 @@ Cases others(OpId op) {
 std::vector<OpCase> cases_of(OpId id) {
   const graph::OpDef& def = graph::op(id);
   switch (def.cls) {
-    case graph::OpClass::Pointwise:
-      return pointwise(def);
-    case graph::OpClass::View:
-      return views(id);
-    case graph::OpClass::Gather:
-      return indexing(id);
-    case graph::OpClass::Join:
-      return joins(id);
-    case graph::OpClass::Creation:
-      return created(id);
-    default:
-      break;
+    case graph::OpClass::Pointwise: return pointwise(def);
+    case graph::OpClass::View: return views(id);
+    case graph::OpClass::Gather: return indexing(id);
+    case graph::OpClass::Join: return joins(id);
+    case graph::OpClass::Creation: return created(id);
+    default: break;
   }
   if (id == OpId::rand || id == OpId::randn) return created(id);
-  if (id == OpId::scatter || id == OpId::scatter_add || id == OpId::scatter_reduce || id == OpId::index_put) return indexing(id);
+  if (id == OpId::scatter || id == OpId::scatter_add || id == OpId::scatter_reduce || id == OpId::index_put)
+    return indexing(id);
   return others(id);
 }
 

@@ -33,14 +33,10 @@ OpCase with_numbers(OpCase c, const std::vector<Scalar>& numbers) {
 
 double tolerance(DType t) {
   switch (t) {
-    case DType::Float64:
-      return 1e-11;
-    case DType::Float16:
-      return 4e-3;
-    case DType::BFloat16:
-      return 3e-2;
-    default:
-      return 2e-5;
+    case DType::Float64: return 1e-11;
+    case DType::Float16: return 4e-3;
+    case DType::BFloat16: return 3e-2;
+    default: return 2e-5;
   }
 }
 
@@ -121,12 +117,14 @@ TEST_P(Conformance, AgreesWithTheReference) {
 
 class NumberConformance : public testing::TestWithParam<graph::OpId> {};
 
-// Numbers that are arguments of the compiled function: the same results as with constants, and other numbers at the next call.
+// Numbers that are arguments of the compiled function: the same results as with constants, and other numbers at the
+// next call.
 TEST_P(NumberConformance, NumbersAreArguments) {
   for (const OpCase& c : cases_of(GetParam())) {
     std::vector<Scalar> numbers = numbers_of(c), others;
     if (numbers.empty()) continue;
-    for (const Scalar& s : numbers) others.push_back(s.is_float() ? Scalar(s.to_double() * 0.75) : Scalar(s.to_int() + 1));
+    for (const Scalar& s : numbers)
+      others.push_back(s.is_float() ? Scalar(s.to_double() * 0.75) : Scalar(s.to_int() + 1));
     std::vector<Tensor> tensors = tensors_of(c);
     const OpCase other = with_numbers(c, others);
     std::vector<Tensor> want, want_other;
@@ -139,13 +137,16 @@ TEST_P(NumberConformance, NumbersAreArguments) {
     SCOPED_TRACE(describe(c));
     tensors = Mover()(tensors);
     for (std::string mode : {"full", "interpret"}) {
-      auto step = compile([&c](const std::vector<Tensor>& t, const std::vector<Scalar>& n) { return call(with_numbers(c, n), t); }, {.mode = mode});
+      auto step = compile(
+          [&c](const std::vector<Tensor>& t, const std::vector<Scalar>& n) { return call(with_numbers(c, n), t); },
+          {.mode = mode});
       std::vector<Tensor> first = step(tensors, numbers);
       expect_equal(first, want, mode);
       expect_equal(step(tensors, others), want_other, mode + ", other numbers");
       expect_equal(step(tensors, numbers), want, mode + ", the first numbers again");
       EXPECT_EQ(step.stats().eager_fallbacks, 0) << step.stats().last_fallback_reason;
-      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret") expect_same_bits(first[0], call(c, tensors)[0], mode);
+      if (graph::op(c.op).cls == graph::OpClass::Pointwise && mode != "interpret")
+        expect_same_bits(first[0], call(c, tensors)[0], mode);
     }
     if (HasFatalFailure()) return;
   }
@@ -192,7 +193,8 @@ TEST_P(InPlaceConformance, WritesIntoTheFirstArgument) {
 std::vector<graph::OpId> rows(bool inplace) {
   std::vector<graph::OpId> r;
   for (const graph::OpDef& d : graph::all_ops()) {
-    // These change what a handle is, need another device, or take graphs: they cannot be called for a result that a reference computes.
+    // These change what a handle is, need another device, or take graphs: they cannot be called for a result that a
+    // reference computes.
     if (d.id == graph::OpId::set || d.cls == graph::OpClass::Transfer || d.cls == graph::OpClass::Control) continue;
     if (!inplace || d.has_inplace) r.push_back(d.id);
   }
@@ -202,7 +204,8 @@ std::vector<graph::OpId> rows_with_numbers() {
   std::vector<graph::OpId> r;
   for (graph::OpId id : rows(false)) {
     std::vector<OpCase> cases = cases_of(id);
-    if (std::any_of(cases.begin(), cases.end(), [](const OpCase& c) { return !numbers_of(c).empty(); })) r.push_back(id);
+    if (std::any_of(cases.begin(), cases.end(), [](const OpCase& c) { return !numbers_of(c).empty(); }))
+      r.push_back(id);
   }
   return r;
 }

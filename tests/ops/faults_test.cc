@@ -26,7 +26,8 @@ std::vector<Fault> faults() {
       {"scatter", [pair, ones](const Tensor& x, const Tensor& i) { return scatter(x, 0, pair(i), ones); }, false},
       {"scatter_add", [pair, ones](const Tensor& x, const Tensor& i) { return scatter_add(x, 0, pair(i), ones); },
        false},
-      {"scatter_reduce", [pair, ones](const Tensor& x, const Tensor& i) { return scatter_reduce(x, 0, pair(i), ones, "amax"); }, false},
+      {"scatter_reduce",
+       [pair, ones](const Tensor& x, const Tensor& i) { return scatter_reduce(x, 0, pair(i), ones, "amax"); }, false},
       {"index", [](const Tensor& x, const Tensor& i) { return index(x, {i}); }, true},
       {"index_put", [ones](const Tensor& x, const Tensor& i) { return index_put(x, {i}, ones); }, true},
   };

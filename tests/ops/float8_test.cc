@@ -53,7 +53,8 @@ TEST(Float8, CastsOfE5M2AreExact) { casts_are_exact<Float8E5M2>(); }
 
 TEST(Float8, WeightsOfAProduct) {
   for (DType t : {kFloat8E4M3FN, kFloat8E5M2}) {
-    Tensor w = (rand({12, 32}) - 0.5).to(t).to(test_device()), x = rand({3, 32}).to(test_device()), scale = rand({12, 1}).to(test_device());
+    Tensor w = (rand({12, 32}) - 0.5).to(t).to(test_device()), x = rand({3, 32}).to(test_device()),
+           scale = rand({12, 1}).to(test_device());
     auto body = [](Tensor x, Tensor w, Tensor scale) { return linear(x, w.to(kFloat32) * scale); };
     auto f = compile(body, {.name = "quantized"});
     std::vector<float> got = f(x, w, scale).to_vector<float>(), want = body(x, w, scale).to_vector<float>();
@@ -63,7 +64,11 @@ TEST(Float8, WeightsOfAProduct) {
 
 TEST(Float8, MovesAndWrites) {
   Tensor x = tensor_of(std::vector<float>{1, 2, 3, 4, 500, -0.3f}).view({2, 3}).to(test_device()).to(kFloat8E4M3FN);
-  auto f = compile([](Tensor x, Tensor i) { return cat({x.transpose(0, 1), index_select(x, 0, i).transpose(0, 1)}, 1).contiguous(); }, {.name = "moves"});
+  auto f = compile(
+      [](Tensor x, Tensor i) {
+        return cat({x.transpose(0, 1), index_select(x, 0, i).transpose(0, 1)}, 1).contiguous();
+      },
+      {.name = "moves"});
   Tensor i = tensor_of(std::vector<std::int64_t>{1, 0}).to(test_device());
   std::vector<double> got = f(x, i).to_vector<double>();
   EXPECT_EQ((std::vector<double>{got.begin(), got.begin() + 4}), (std::vector<double>{1, 4, 4, 1}));
@@ -85,12 +90,26 @@ TEST(Float8, MovesAndWrites) {
 }
 
 TEST(Float8, ComputesNothing) {
-  Tensor x = ones({2, 2}, {.dtype = kFloat8E4M3FN, .device = test_device()}), y = ones({2, 2}, {.dtype = kFloat8E5M2, .device = test_device()}),
-         f = ones({2, 2}, {.device = test_device()});
+  Tensor x = ones({2, 2}, {.dtype = kFloat8E4M3FN, .device = test_device()}),
+         y = ones({2, 2}, {.dtype = kFloat8E5M2, .device = test_device()}), f = ones({2, 2}, {.device = test_device()});
   const std::pair<const char*, std::function<void()>> refused[] = {
-      {"add", [&] { x + x; }},          {"mul", [&] { f * x; }},       {"sum", [&] { x.sum(); }},        {"linear", [&] { linear(f, x); }},
-      {"softmax", [&] { softmax(x, 0); }}, {"add_", [&] { x.add_(1.0); }}, {"cat", [&] { cat({x, f}, 0); }},  {"cat", [&] { cat({x, y}, 0); }},
-      {"sort", [&] { sort(x, 0); }},     {"eq", [&] { x == x; }},       {"rand", [&] { rand({2}, {.dtype = kFloat8E5M2}); }}};
+      {"add", [&] { x + x; }},
+      {"mul", [&] { f* x; }},
+      {"sum", [&] { x.sum(); }},
+      {"linear", [&] { linear(f, x); }},
+      {"softmax", [&] { softmax(x, 0); }},
+      {"add_", [&] { x.add_(1.0); }},
+      {"cat",
+       [&] {
+         cat({x, f}, 0);
+       }},
+      {"cat",
+       [&] {
+         cat({x, y}, 0);
+       }},
+      {"sort", [&] { sort(x, 0); }},
+      {"eq", [&] { x == x; }},
+      {"rand", [&] { rand({2}, {.dtype = kFloat8E5M2}); }}};
   for (const auto& [op, call] : refused) {
     Error e = error_of(call);
     EXPECT_EQ(e.code(), ErrorCode::DTypeMismatch) << op << ": " << e.what();

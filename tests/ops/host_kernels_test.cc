@@ -1,4 +1,5 @@
-// The host's own kernels (kernels/cpu/host_kernels.h) against the reference kernels: the same bits, for any dtype, layout, size and number of threads.
+// The host's own kernels (kernels/cpu/host_kernels.h) against the reference kernels: the same bits, for any dtype,
+// layout, size and number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ using graph::CallArg;
 using graph::OpId;
 using L = std::vector<Int>;
 
-constexpr DType kAll[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8, DType::UInt8, DType::Int32, DType::Int64, DType::Bool};
+constexpr DType kAll[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
+                          DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
 
 std::string bytes_of(const Tensor& t) {
   const Tensor c = t.contiguous();
@@ -33,40 +35,54 @@ void expect_same(OpId op, const std::vector<CallArg>& args, const std::string& w
     std::vector<Tensor> got;
     graph::forward({graph::op(op), args, false, {}}, got);
     ASSERT_EQ(got.size(), want.size());
-    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_TRUE(bytes_of(got[i]) == bytes_of(want[i])) << "result " << i << " with " << threads << " threads";
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_TRUE(bytes_of(got[i]) == bytes_of(want[i])) << "result " << i << " with " << threads << " threads";
   }
   set_num_threads(default_num_threads());
 }
 
 Tensor some(L sizes, DType t) {
-  const Tensor x = t == DType::Bool ? randint(0, 2, sizes, {.dtype = kInt64}) : is_floating(t) ? randn(sizes) * 4 : randint(t == DType::UInt8 ? 0 : -100, 100, sizes, {.dtype = kInt64});
+  const Tensor x = t == DType::Bool ? randint(0, 2, sizes, {.dtype = kInt64})
+                   : is_floating(t) ? randn(sizes) * 4
+                                    : randint(t == DType::UInt8 ? 0 : -100, 100, sizes, {.dtype = kInt64});
   return x.to(t);
 }
-Tensor places(L sizes, std::int64_t extent) { return randint(0, std::max<std::int64_t>(extent, 1), sizes, {.dtype = kInt64}); }
+Tensor places(L sizes, std::int64_t extent) {
+  return randint(0, std::max<std::int64_t>(extent, 1), sizes, {.dtype = kInt64});
+}
 
 /// [rows, columns] with these values, its columns one after another in memory.
 Tensor by_columns(const Tensor& x) { return x.transpose(0, 1).contiguous().transpose(0, 1); }
 
 TEST(HostKernels, Scatters) {
   manual_seed(3);
-  struct Case { std::int64_t rows, columns, written; };
+  struct Case {
+    std::int64_t rows, columns, written;
+  };
   for (DType t : kAll)
     for (const Case& c : {Case{7, 5, 9}, {1, 1, 1}, {3, 1, 0}, {2, 700, 4}, {300, 260, 310}, {3, 40000, 2}}) {
-      if (c.written > 300 && t != DType::Float32 && t != DType::Int64 && t != DType::BFloat16 && t != DType::Bool) continue;
+      if (c.written > 300 && t != DType::Float32 && t != DType::Int64 && t != DType::BFloat16 && t != DType::Bool)
+        continue;
       const Tensor x = some({c.rows, c.columns}, t);
       for (bool columns : {false, true}) {
         const Tensor self = columns ? by_columns(x) : x;
         for (int dim : {0, 1}) {
           const L sizes = dim == 0 ? L{c.written, c.columns} : L{c.rows, c.written};
-          const Tensor src = some(sizes, t), whole = places(sizes, dim == 0 ? c.rows : c.columns), narrow = whole.to(kInt32);
-          const Tensor row = places({dim == 0 ? c.written : 1, dim == 0 ? 1 : c.written}, dim == 0 ? c.rows : c.columns).expand(sizes), turned = by_columns(src);
-          const std::string what = std::string(dtype_name(t)) + " " + std::to_string(c.rows) + " x " + std::to_string(c.columns) + " dim " + std::to_string(dim);
+          const Tensor src = some(sizes, t), whole = places(sizes, dim == 0 ? c.rows : c.columns),
+                       narrow = whole.to(kInt32);
+          const Tensor row = places({dim == 0 ? c.written : 1, dim == 0 ? 1 : c.written}, dim == 0 ? c.rows : c.columns)
+                                 .expand(sizes),
+                       turned = by_columns(src);
+          const std::string what = std::string(dtype_name(t)) + " " + std::to_string(c.rows) + " x " +
+                                   std::to_string(c.columns) + " dim " + std::to_string(dim);
           for (const Tensor* index : {&whole, &row, &narrow})
             for (const Tensor* from : {&src, &turned}) {
               expect_same(OpId::scatter, {&self, Int(dim), index, from}, what);
               if (t != DType::Bool) expect_same(OpId::scatter_add, {&self, Int(dim), index, from}, what);
               for (const char* reduce : {"sum", "prod", "amax", "amin"})
-                for (bool include : {true, false}) expect_same(OpId::scatter_reduce, {&self, Int(dim), index, from, std::string_view(reduce), include}, what + " " + reduce);
+                for (bool include : {true, false})
+                  expect_same(OpId::scatter_reduce, {&self, Int(dim), index, from, std::string_view(reduce), include},
+                              what + " " + reduce);
             }
           expect_same(OpId::scatter, {&self, Int(dim), &whole, Scalar(1)}, what);
         }
@@ -75,9 +91,11 @@ TEST(HostKernels, Scatters) {
 }
 
 TEST(HostKernels, NansStayInExtremes) {
-  const Tensor x = tensor_of<float>({1, NAN, 3, -0.0F}), index = tensor_of<std::int64_t>({0, 1, 2, 3, 0, 3}), src = tensor_of<float>({NAN, 5, 2, 0, 7, -1});
+  const Tensor x = tensor_of<float>({1, NAN, 3, -0.0F}), index = tensor_of<std::int64_t>({0, 1, 2, 3, 0, 3}),
+               src = tensor_of<float>({NAN, 5, 2, 0, 7, -1});
   for (const char* reduce : {"amax", "amin"})
-    for (bool include : {true, false}) expect_same(OpId::scatter_reduce, {&x, Int(0), &index, &src, std::string_view(reduce), include}, reduce);
+    for (bool include : {true, false})
+      expect_same(OpId::scatter_reduce, {&x, Int(0), &index, &src, std::string_view(reduce), include}, reduce);
 }
 
 TEST(HostKernels, IndexPut) {
@@ -139,7 +157,10 @@ TEST(HostKernels, SortOfLongIntegers) {
     for (bool descending : {false, true}) {
       std::vector<std::int64_t> v = x->to_vector<std::int64_t>(), places(v.size());
       for (std::size_t i = 0; i < v.size(); ++i) places[i] = static_cast<std::int64_t>(i);
-      std::stable_sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) { return descending ? v[static_cast<std::size_t>(a)] > v[static_cast<std::size_t>(b)] : v[static_cast<std::size_t>(a)] < v[static_cast<std::size_t>(b)]; });
+      std::stable_sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) {
+        return descending ? v[static_cast<std::size_t>(a)] > v[static_cast<std::size_t>(b)]
+                          : v[static_cast<std::size_t>(a)] < v[static_cast<std::size_t>(b)];
+      });
       EXPECT_EQ(std::get<1>(sort(*x, 0, descending)).to_vector<std::int64_t>(), places);
     }
 }
@@ -148,7 +169,8 @@ TEST(HostKernels, RandomNumbers) {
   for (std::int64_t n : {0, 1, 31, 32, 33, 10000})
     for (std::int64_t offset : {std::int64_t{0}, std::int64_t{0xfffffff0}}) {
       const L sizes{n};
-      const std::vector<CallArg> args = {IntArrayRef(sizes), DType::Float32, std::string_view("cpu"), Int(123456789012345), Int(offset)};
+      const std::vector<CallArg> args = {IntArrayRef(sizes), DType::Float32, std::string_view("cpu"),
+                                         Int(123456789012345), Int(offset)};
       expect_same(OpId::rand, args, std::to_string(n));
       const std::vector<float> want = kernels::reference_call(OpId::randn, args)[0].to_vector<float>();
       std::vector<Tensor> got;

@@ -1,5 +1,6 @@
-// The promise of guards for every row of the operator table: a shape rule runs on symbols with the sizes of one call; whatever other sizes the
-// compiled guards admit must give, run on plain numbers, the dtypes, sizes and (of views) addresses that its expressions evaluate to.
+// The promise of guards for every row of the operator table: a shape rule runs on symbols with the sizes of one call;
+// whatever other sizes the compiled guards admit must give, run on plain numbers, the dtypes, sizes and (of views)
+// addresses that its expressions evaluate to.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -33,11 +34,13 @@ class Arguments {
       m.dtype = t.dtype();
       const TensorImpl& impl = *t.impl();
       bool contiguous = true;
-      for (std::int64_t d = impl.rank, step = 1; d-- > 0; step *= std::max<std::int64_t>(impl.sizes[d], 1)) contiguous = contiguous && impl.strides[d] == step;
+      for (std::int64_t d = impl.rank, step = 1; d-- > 0; step *= std::max<std::int64_t>(impl.sizes[d], 1))
+        contiguous = contiguous && impl.strides[d] == step;
       for (int d = 0; d < impl.rank; ++d) m.layout.sizes.push_back(number(impl.sizes[d], true));
       if (contiguous) m.layout.strides = contiguous_strides(m.layout.sizes);
       else
-        for (int d = 0; d < impl.rank; ++d) m.layout.strides.push_back(impl.strides[d] <= 1 ? Int(impl.strides[d]) : number(impl.strides[d], true));
+        for (int d = 0; d < impl.rank; ++d)
+          m.layout.strides.push_back(impl.strides[d] <= 1 ? Int(impl.strides[d]) : number(impl.strides[d], true));
       metas_.push_back(std::move(m));
       return &metas_.back();
     };
@@ -88,7 +91,9 @@ std::optional<std::vector<TensorMeta>> results(graph::OpId id, const Arguments& 
 
 std::int64_t at(guards::ExprProgram& p, const std::vector<std::int64_t>& slots, Int i) { return slots[p.add(i)]; }
 
-struct Tally { int traced = 0, admitted = 0; };
+struct Tally {
+  int traced = 0, admitted = 0;
+};
 
 void hold(const OpCase& c, std::mt19937& rng, Tally& tally) {
   Words hints;
@@ -97,7 +102,8 @@ void hold(const OpCase& c, std::mt19937& rng, Tally& tally) {
   const Arguments symbols(c, [&](std::int64_t v, bool is_size) {
     const auto word = static_cast<std::uint32_t>(hints.size());
     hints.push_back(v), sizes.push_back(is_size);
-    return is_size ? env->new_symbol({word, "x .size(" + std::to_string(word) + ")", std::int64_t{1} << 44}, v, 0) : env->new_symbol({word, "n" + std::to_string(word)}, v);
+    return is_size ? env->new_symbol({word, "x .size(" + std::to_string(word) + ")", std::int64_t{1} << 44}, v, 0)
+                   : env->new_symbol({word, "n" + std::to_string(word)}, v);
   });
   auto plain = [&](const Words& w) {
     std::size_t next = 0;
@@ -126,7 +132,8 @@ void hold(const OpCase& c, std::mt19937& rng, Tally& tally) {
     std::map<std::int64_t, std::int64_t> to;
     const bool together = rng() % 2, few = rng() % 2;
     for (std::size_t i = 0; i < w.size() && round; ++i) {
-      const std::int64_t other = sizes[i] ? static_cast<std::int64_t>(rng() % 5) : hints[i] + static_cast<std::int64_t>(rng() % 5) - 2;
+      const std::int64_t other =
+          sizes[i] ? static_cast<std::int64_t>(rng() % 5) : hints[i] + static_cast<std::int64_t>(rng() % 5) - 2;
       if (few && rng() % 3) {
         if (together) to.emplace(hints[i], hints[i]), w[i] = to[hints[i]];
         continue;
@@ -139,10 +146,12 @@ void hold(const OpCase& c, std::mt19937& rng, Tally& tally) {
       continue;
     }
     tally.admitted += w != hints;
-    std::string what = name + " traced with " + testing::PrintToString(hints) + ", called with " + testing::PrintToString(w);
+    std::string what =
+        name + " traced with " + testing::PrintToString(hints) + ", called with " + testing::PrintToString(w);
     for (const guards::Guard& g : env->guards()) what += "\n  guard " + to_string(g.condition);
     const auto concrete = plain(w);
-    if (!concrete && graph::names_places(c.op)) continue;  // whether the places are there is asked when a recording is made (add_reach_check)
+    // whether the places are there is asked when a recording is made (add_reach_check)
+    if (!concrete && graph::names_places(c.op)) continue;
     ASSERT_TRUE(concrete.has_value()) << what;
     ASSERT_EQ(concrete->size(), symbolic->size()) << what;
     std::vector<std::int64_t> slots(program.size());
@@ -153,14 +162,16 @@ void hold(const OpCase& c, std::mt19937& rng, Tally& tally) {
       ASSERT_EQ(want.layout.dim(), have.layout.dim()) << what;
       bool empty = false;
       for (int d = 0; d < want.layout.dim(); ++d) {
-        ASSERT_EQ(want.layout.sizes[d].value(), at(program, slots, have.layout.sizes[d])) << what << "\n  size " << d << " = " << have.layout.sizes[d];
+        ASSERT_EQ(want.layout.sizes[d].value(), at(program, slots, have.layout.sizes[d]))
+            << what << "\n  size " << d << " = " << have.layout.sizes[d];
         empty = empty || want.layout.sizes[d].value() == 0;
       }
       if (empty) continue;
       ASSERT_EQ(want.layout.offset.value(), at(program, slots, have.layout.offset)) << what;
       for (int d = 0; d < want.layout.dim(); ++d) {
         if (want.layout.sizes[d].value() == 1) continue;
-        ASSERT_EQ(want.layout.strides[d].value(), at(program, slots, have.layout.strides[d])) << what << "\n  stride " << d << " = " << have.layout.strides[d];
+        ASSERT_EQ(want.layout.strides[d].value(), at(program, slots, have.layout.strides[d]))
+            << what << "\n  stride " << d << " = " << have.layout.strides[d];
       }
     }
   }
@@ -197,7 +208,8 @@ TEST(Rules, WhatTheGuardsAdmitTheExpressionsDescribe) {
     }
     if (tally.traced == 0 || tally.admitted == 0) never += " " + std::string(def.name());
   }
-  // What moves tensors between storages or devices, or reads one, has no sizes to compute; a branch's are those of its regions.
+  // What moves tensors between storages or devices, or reads one, has no sizes to compute; a branch's are those of its
+  // regions.
   EXPECT_EQ(never, " set to_device copy_from item cond") << "operators of which no other call was admitted";
 }
 

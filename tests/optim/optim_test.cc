@@ -32,10 +32,14 @@ struct Plain {
 };
 using Rule = std::function<void(Plain&, std::vector<double> gradient)>;
 
-/// Three parameters, of which the second has a gradient at every other step; `step` is asked to make one of all. Five of them, compared with the rule after each.
-void follow(const Rule& rule, DType t, const std::function<void(const Tensors&, const Tensors&)>& step, Tensors params, double tolerance) {
+/// Three parameters, of which the second has a gradient at every other step; `step` is asked to make one of all. Five
+/// of them, compared with the rule after each.
+void follow(const Rule& rule, DType t, const std::function<void(const Tensors&, const Tensors&)>& step, Tensors params,
+            double tolerance) {
   std::vector<Plain> plain;
-  for (const Tensor& p : params) plain.push_back({.p = p.to(kFloat64).to_vector<double>(), .columns = p.dim() == 2 ? static_cast<std::size_t>(p.size(1).value()) : 0});
+  for (const Tensor& p : params)
+    plain.push_back({.p = p.to(kFloat64).to_vector<double>(),
+                     .columns = p.dim() == 2 ? static_cast<std::size_t>(p.size(1).value()) : 0});
   for (int n = 0; n < 5; ++n) {
     Tensors grads;
     for (std::size_t i = 0; i < params.size(); ++i) {
@@ -46,23 +50,31 @@ void follow(const Rule& rule, DType t, const std::function<void(const Tensors&, 
     step(params, grads);
     for (std::size_t i = 0; i < params.size(); ++i) {
       const Tensor expected = tensor_of(plain[i].p, params[i].sizes());
-      EXPECT_TRUE(allclose(params[i].to(kFloat64), expected, tolerance, tolerance)) << "step " << n << ", parameter " << i << "\n" << params[i].str() << "\n" << expected.str();
+      EXPECT_TRUE(allclose(params[i].to(kFloat64), expected, tolerance, tolerance))
+          << "step " << n << ", parameter " << i << "\n"
+          << params[i].str() << "\n"
+          << expected.str();
     }
   }
 }
-/// Eager and compiled, in both dtypes; one compilation for each pattern of missing gradients, and nothing is copied that eager does not copy.
+/// Eager and compiled, in both dtypes; one compilation for each pattern of missing gradients, and nothing is copied
+/// that eager does not copy.
 template <class State, class Options>
-void check(const Rule& rule, const Options& options, void (*function)(const Tensors&, const Tensors&, const State&, const Options&, SourceLoc)) {
+void check(const Rule& rule, const Options& options,
+           void (*function)(const Tensors&, const Tensors&, const State&, const Options&, SourceLoc)) {
   for (const DType t : {kFloat64, kFloat32}) {
     const double tolerance = t == kFloat64 ? 1e-12 : 1e-5;
     auto fresh = [&] { return Tensors{random({3, 5}, t), random({7}, t), random({4, 2}, t)}; };
     Tensors params = fresh();
     State state = State::of(params, options);
-    follow(rule, t, [&](const Tensors& p, const Tensors& g) { function(p, g, state, options, {}); }, params, tolerance);
-    auto compiled = compile([function](const Tensors& p, const Tensors& g, const State& s, const Options& o) { function(p, g, s, o, {}); });
+    follow(
+        rule, t, [&](const Tensors& p, const Tensors& g) { function(p, g, state, options, {}); }, params, tolerance);
+    auto compiled = compile(
+        [function](const Tensors& p, const Tensors& g, const State& s, const Options& o) { function(p, g, s, o, {}); });
     params = fresh();
     state = State::of(params, options);
-    follow(rule, t, [&](const Tensors& p, const Tensors& g) { compiled(p, g, state, options); }, params, tolerance);
+    follow(
+        rule, t, [&](const Tensors& p, const Tensors& g) { compiled(p, g, state, options); }, params, tolerance);
     EXPECT_EQ(compiled.stats().compilations, 2) << compiled.explain();
     EXPECT_EQ(compiled.stats().copied_bytes, 0) << compiled.explain(Detail::Launches);
     EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
@@ -85,8 +97,11 @@ Rule sgd_rule(double lr, double momentum, double dampening, double decay, bool n
 }
 TEST(Optim, SGD) {
   check(sgd_rule(0.1, 0, 0, 0, false, false), optim::SGDOptions{.lr = 0.1}, optim::sgd_);
-  check(sgd_rule(0.1, 0.9, 0.3, 0.01, false, true), optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01, .maximize = true}, optim::sgd_);
-  check(sgd_rule(0.1, 0.8, 0, 0.01, true, false), optim::SGDOptions{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.01, .nesterov = true}, optim::sgd_);
+  check(sgd_rule(0.1, 0.9, 0.3, 0.01, false, true),
+        optim::SGDOptions{.lr = 0.1, .momentum = 0.9, .dampening = 0.3, .weight_decay = 0.01, .maximize = true},
+        optim::sgd_);
+  check(sgd_rule(0.1, 0.8, 0, 0.01, true, false),
+        optim::SGDOptions{.lr = 0.1, .momentum = 0.8, .weight_decay = 0.01, .nesterov = true}, optim::sgd_);
 }
 
 Rule adam_rule(double lr, double beta1, double beta2, double eps, double decay, bool apart, bool amsgrad) {
@@ -105,13 +120,18 @@ Rule adam_rule(double lr, double beta1, double beta2, double eps, double decay, 
 }
 TEST(Optim, Adam) {
   check(adam_rule(0.01, 0.9, 0.999, 1e-8, 0, false, false), optim::AdamOptions{.lr = 0.01}, optim::adam_);
-  check(adam_rule(0.02, 0.8, 0.9, 1e-3, 0.1, false, true), optim::AdamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true}, optim::adam_);
+  check(adam_rule(0.02, 0.8, 0.9, 1e-3, 0.1, false, true),
+        optim::AdamOptions{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.9, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true},
+        optim::adam_);
 }
 TEST(Optim, AdamW) {
-  auto adamw = [](const Tensors& p, const Tensors& g, const optim::AdamState& s, const optim::AdamOptions& o, SourceLoc) {
-    optim::adamw_(p, g, s, {.lr = o.lr, .beta1 = o.beta1, .beta2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay});
+  auto adamw = [](const Tensors& p, const Tensors& g, const optim::AdamState& s, const optim::AdamOptions& o,
+                  SourceLoc) {
+    optim::adamw_(p, g, s,
+                  {.lr = o.lr, .beta1 = o.beta1, .beta2 = o.beta2, .eps = o.eps, .weight_decay = o.weight_decay});
   };
-  check<optim::AdamState, optim::AdamOptions>(adam_rule(0.01, 0.9, 0.99, 1e-8, 0.1, true, false), {.lr = 0.01, .beta2 = 0.99, .weight_decay = 0.1}, adamw);
+  check<optim::AdamState, optim::AdamOptions>(adam_rule(0.01, 0.9, 0.99, 1e-8, 0.1, true, false),
+                                              {.lr = 0.01, .beta2 = 0.99, .weight_decay = 0.1}, adamw);
 }
 
 double root_mean_square(const std::vector<double>& v) {
@@ -121,7 +141,8 @@ double root_mean_square(const std::vector<double>& v) {
 }
 Rule adafactor_rule(double lr, double decay, double eps1, double d, double weight_decay) {
   return [=](Plain& x, std::vector<double> g) {
-    const double forgets = std::pow(++x.steps, decay), alpha = std::max(1e-3, root_mean_square(x.p)) * std::min(lr, 1 / std::sqrt(x.steps));
+    const double forgets = std::pow(++x.steps, decay),
+                 alpha = std::max(1e-3, root_mean_square(x.p)) * std::min(lr, 1 / std::sqrt(x.steps));
     for (double& p : x.p) p *= 1 - lr * weight_decay;
     std::vector<double> update(g.size());
     const std::size_t columns = x.columns, rows = columns ? g.size() / columns : 0;
@@ -147,7 +168,10 @@ Rule adafactor_rule(double lr, double decay, double eps1, double d, double weigh
     for (std::size_t i = 0; i < g.size(); ++i) x.p[i] -= alpha / excess * update[i];
   };
 }
-TEST(Optim, Adafactor) { check(adafactor_rule(0.05, -0.7, 1e-4, 1, 0.1), optim::AdafactorOptions{.lr = 0.05, .beta2_decay = -0.7, .eps1 = 1e-4, .weight_decay = 0.1}, optim::adafactor_); }
+TEST(Optim, Adafactor) {
+  check(adafactor_rule(0.05, -0.7, 1e-4, 1, 0.1),
+        optim::AdafactorOptions{.lr = 0.05, .beta2_decay = -0.7, .eps1 = 1e-4, .weight_decay = 0.1}, optim::adafactor_);
+}
 
 Rule rmsprop_rule(double lr, double alpha, double eps, double decay, double momentum, bool centered) {
   return [=](Plain& x, std::vector<double> g) {
@@ -418,8 +442,12 @@ TEST(Optim, NumbersMayChangeWithoutACompilation) {
 TEST(Optim, DisjointColumnBlocksOfOneParameter) {
   const optim::AdafactorOptions options{.lr = 0.1};
   auto blocks = [](const Tensor& w) { return Tensors{w.slice(1, 0, 2), w.slice(1, 2, 6), w.slice(1, 6, 7)}; };
-  auto step = [&](const Tensor& w, const Tensor& g, const optim::AdafactorState& s) { optim::adafactor_(blocks(w), blocks(g), s, options); };
-  auto of_blocks = [options](const Tensors& w, const Tensors& g, const optim::AdafactorState& s) { optim::adafactor_(w, g, s, options); };
+  auto step = [&](const Tensor& w, const Tensor& g, const optim::AdafactorState& s) {
+    optim::adafactor_(blocks(w), blocks(g), s, options);
+  };
+  auto of_blocks = [options](const Tensors& w, const Tensors& g, const optim::AdafactorState& s) {
+    optim::adafactor_(w, g, s, options);
+  };
   const Tensor start = random({5, 7}), g = random({5, 7});
   Tensor eager = start.clone();
   const optim::AdafactorState own = optim::AdafactorState::of(blocks(eager), options);
@@ -427,7 +455,8 @@ TEST(Optim, DisjointColumnBlocksOfOneParameter) {
   auto inside = compile(step);
   auto outside = compile(of_blocks);
   Tensor a = start.clone(), b = start.clone();
-  const optim::AdafactorState state_a = optim::AdafactorState::of(blocks(a), options), state_b = optim::AdafactorState::of(blocks(b), options);
+  const optim::AdafactorState state_a = optim::AdafactorState::of(blocks(a), options),
+                              state_b = optim::AdafactorState::of(blocks(b), options);
   for (int n = 0; n < 3; ++n) {
     step(eager, g, own);
     inside(a, g, state_a);
@@ -444,7 +473,8 @@ TEST(Optim, DisjointColumnBlocksOfOneParameter) {
 }
 
 TEST(Optim, AWholeTrainingStepIsOneFunction) {
-  auto step = [](const Tensors& params, const optim::AdamState& state, const optim::AdamWOptions& options, const Tensor& x, const Tensor& y) {
+  auto step = [](const Tensors& params, const optim::AdamState& state, const optim::AdamWOptions& options,
+                 const Tensor& x, const Tensor& y) {
     Tensors leaves;
     for (const Tensor& p : params) leaves.push_back(p.detach().requires_grad_());
     const Tensor loss = mse_loss(linear(linear(x, leaves[0]).tanh(), leaves[1], leaves[2]), y);
@@ -513,7 +543,8 @@ TEST(Optim, StateGoesThroughAFile) {
   all.erase("momentum_buffer.1");
   EXPECT_NE(message_of([&] { other.load_state_dict(all); }).find("has no 'momentum_buffer.1'"), std::string::npos);
   all["momentum_buffer.1"] = random({3});
-  EXPECT_NE(message_of([&] { other.load_state_dict(all); }).find("'momentum_buffer.1' to load has other sizes"), std::string::npos);
+  EXPECT_NE(message_of([&] { other.load_state_dict(all); }).find("'momentum_buffer.1' to load has other sizes"),
+            std::string::npos);
   std::remove(path.c_str());
 }
 
@@ -536,12 +567,20 @@ TEST(Optim, WhatIsWrongIsToldOnce) {
     EXPECT_TRUE(equal(p, before));
     EXPECT_EQ(state.step.sum().item<double>(), 0);
   };
-  expect("'grads' [0] has sizes [2, 3], the parameter wants [3, 2]", [&] { optim::adam_({p}, {random({2, 3})}, state); });
+  expect("'grads' [0] has sizes [2, 3], the parameter wants [3, 2]", [&] {
+    optim::adam_({p}, {random({2, 3})}, state);
+  });
   expect("1 parameters and 0 gradients", [&] { optim::adam_({p}, {}, state); });
   expect("and there are 2 parameters", [&] { optim::adam_({p, p.clone()}, {p, p}, state); });
-  expect("'exp_avg' is of 0 tensors", [&] { optim::adam_({p}, {p}, {.step = state.step, .exp_avg = {}, .exp_avg_sq = state.exp_avg_sq, .max_exp_avg_sq = {}}); });
-  expect("'exp_avg_sq' [0] has sizes [4]", [&] { optim::adam_({p}, {p}, {.step = state.step, .exp_avg = state.exp_avg, .exp_avg_sq = {random({4})}, .max_exp_avg_sq = {}}); });
-  expect("'max_exp_avg_sq' is of 0 tensors, and there are 1 parameters (the state was made for other options)", [&] { optim::adam_({p}, {p}, state, {.amsgrad = true}); });
+  expect("'exp_avg' is of 0 tensors", [&] {
+    optim::adam_({p}, {p}, {.step = state.step, .exp_avg = {}, .exp_avg_sq = state.exp_avg_sq, .max_exp_avg_sq = {}});
+  });
+  expect("'exp_avg_sq' [0] has sizes [4]", [&] {
+    optim::adam_({p}, {p},
+                 {.step = state.step, .exp_avg = state.exp_avg, .exp_avg_sq = {random({4})}, .max_exp_avg_sq = {}});
+  });
+  expect("'max_exp_avg_sq' is of 0 tensors, and there are 1 parameters (the state was made for other options)",
+         [&] { optim::adam_({p}, {p}, state, {.amsgrad = true}); });
   expect("'beta1' is 1, and must be below 1", [&] { optim::adam_({p}, {p}, state, {.beta1 = 1.0}); });
   expect("'lr' is -1, and must be at least 0", [&] { optim::adam_({p}, {p}, state, {.lr = -1.0}); });
   expect("'nesterov' wants a momentum", [&] { optim::sgd_({p}, {p}, optim::SGDState::of({p}), {.nesterov = true}); });

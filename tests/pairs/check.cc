@@ -109,9 +109,11 @@ class Pair {
       for (const Chosen& s : p_.settings)
         if (auto* f = setting(s).arguments) f(side->state.in, side->state.var, number_);
     }
-    call_here(other.want, [&](const Arguments& in) { return run(p_, in, other.want.state.var); }, false, number_);
+    call_here(
+        other.want, [&](const Arguments& in) { return run(p_, in, other.want.state.var); }, false, number_);
     other.thread = std::thread([&, number = number_] {
-      call_here(other.got, [&](const Arguments& in) { return compiled_(in); }, false, number);
+      call_here(
+          other.got, [&](const Arguments& in) { return compiled_(in); }, false, number);
     });
   }
   std::string end_beside(Beside& other) {
@@ -147,8 +149,7 @@ class Pair {
     auto run = [&] { call_here(side, call, true, number_); };
     if (std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).other_thread; }))
       std::thread(run).join();
-    else
-      run();
+    else run();
   }
 
   /// The compiled function has changed nothing.
@@ -162,7 +163,8 @@ class Pair {
       d = compare(false);
     }
     want_.state = State(), got_.state.in = Arguments();
-    want_.generator = Generator(11), got_.generator = Generator(11);  // what eager execution drew before it is not undone
+    // what eager execution drew before it is not undone
+    want_.generator = Generator(11), got_.generator = Generator(11);
     return d.empty() ? d : "after an error: " + d;
   }
 
@@ -257,12 +259,9 @@ class Pair {
       auto write = [&](Side& s, const Tensor& t) -> std::string {
         try {
           const auto off = quietly ? std::make_unique<NoGradScope>() : nullptr;
-          if (t.dtype() == kBool)
-            t.logical_not_();
-          else if (!t.is_floating_point())
-            t.clamp_(0, 1);
-          else
-            t.mul_(2.0);
+          if (t.dtype() == kBool) t.logical_not_();
+          else if (!t.is_floating_point()) t.clamp_(0, 1);
+          else t.mul_(2.0);
         } catch (const Error& e) {
           s.what = e.what();
           return std::string(error_code_name(e.code()));

@@ -23,12 +23,12 @@ const Row views[] = {
                 PAIRS_ROW(2, 0, return a.alias()) PAIRS_ROW(2, 0, return a.detach())
                     PAIRS_ROW(2, 0, return flat(a).select(0, 0).unsqueeze(0).expand({in.n, -1}))
                         PAIRS_ROW(2, 0, return a.reshape({-1})) PAIRS_ROW(2, 0, return flat(a).diagonal())
-                            PAIRS_ROW(1, 0, return a.as_strided({a.size(0)}, {a.stride(0)}))
-                            PAIRS_ROW(1, kFails, Tensor v = a.view(a.sizes()); {
-                              const NoGradScope off;
-                              v.as_strided_({a.size(0)}, {a.stride(0)});
-                            } v.mul_(2.0); return a + v.sum())
-                                PAIRS_ROW(2, 0, return chunk(a, 2, dim_of(a, d)).back())};
+                            PAIRS_ROW(1, 0, return a.as_strided({a.size(0)}, {a.stride(0)})) PAIRS_ROW(
+                                1, kFails, Tensor v = a.view(a.sizes()); {
+                                  const NoGradScope off;
+                                  v.as_strided_({a.size(0)}, {a.stride(0)});
+                                } v.mul_(2.0);
+                                return a + v.sum()) PAIRS_ROW(2, 0, return chunk(a, 2, dim_of(a, d)).back())};
 const Wrap view_wraps[] = {PAIRS_WRAP(3, 0, return inner(flat(a).t(), b).alias()) PAIRS_WRAP(
     2, 0, Tensor v = a.slice(0, 0, (a.size(0) + 1) / 2); Tensor t = inner(v, b); return t + v.sum())
                                PAIRS_WRAP(2, 0, Tensor t = inner(a.view({-1}), b); return t)};

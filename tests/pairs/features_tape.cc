@@ -61,8 +61,8 @@ const Row inside[] = {
 const Wrap tape_wraps[] = {
     PAIRS_WRAP(2, 0, const NoGradScope off; return inner(a, b))
         PAIRS_WRAP(2, 0, Tensor t = inner(a, b); const NoGradScope off; return t.view(t.sizes()))
-        PAIRS_WRAP(2, 0, return checkpoint([](const Tensor& p) { return tanh(p) * 2.0; }, inner(a, b)))
-            PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))) PAIRS_WRAP(1, 0, return inner(a, b).detach())};
+            PAIRS_WRAP(2, 0, return checkpoint([](const Tensor& p) { return tanh(p) * 2.0; }, inner(a, b)))
+                PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))) PAIRS_WRAP(1, 0, return inner(a, b).detach())};
 const Wrap inside_wraps[] = {
     PAIRS_WRAP(3, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
                return or_zeros(grad({inner(p * 1.0, b.detach()).sum()}, {p}, {}, {.allow_unused = true})[0], p))

@@ -43,8 +43,7 @@ std::string print(const Program& p, const std::vector<Call>& calls) {
     const char* row = s.row == Step::kNone ? "return a" : features()[s.feature].rows[s.row].text;
     if (s.wrap != Step::kNone)
       out << "    { " << features()[s.wrap_feature].wraps[s.wrap].text << " }\n    inner(a, b) ";
-    else
-      out << "    ";
+    else out << "    ";
     out << "{ " << row << " }\n";
   }
   out << "return {";

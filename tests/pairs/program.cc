@@ -96,15 +96,9 @@ void make_state(const Call& c, State& s) {
   };
   Tensor x;
   switch (c.layout) {
-    case Layout::Plain:
-      x = make(c.n, c.m);
-      break;
-    case Layout::Transposed:
-      x = make(c.m, c.n);
-      break;
-    case Layout::Stepped:
-      x = make(c.n, 2 * c.m);
-      break;
+    case Layout::Plain: x = make(c.n, c.m); break;
+    case Layout::Transposed: x = make(c.m, c.n); break;
+    case Layout::Stepped: x = make(c.n, 2 * c.m); break;
   }
   x = leaf(x);
   if (c.tape == Tape::Computed || c.tape == Tape::View) x = x * 1.5;
@@ -132,32 +126,19 @@ void make_state(const Call& c, State& s) {
   s.var.list.resize(2);
   s.var.list[0] = make(c.n, c.m), s.var.list[1] = make(c.n, c.m);
   switch (c.sharing) {
-    case Sharing::None:
-      break;
-    case Sharing::Same:
-      s.in.y = s.in.x;
-      break;
-    case Sharing::Transposed:
-      s.in.y = c.n == c.m ? s.in.x.t() : s.in.x.view(s.in.x.sizes());
-      break;
+    case Sharing::None: break;
+    case Sharing::Same: s.in.y = s.in.x; break;
+    case Sharing::Transposed: s.in.y = c.n == c.m ? s.in.x.t() : s.in.x.view(s.in.x.sizes()); break;
     case Sharing::Overlapping: {
       const Tensor base = make(c.n + 1, c.m);
       s.in.y = base.slice(0, 0, c.n);
       s.var.a = base.slice(0, 1, c.n + 1);
       break;
     }
-    case Sharing::VariableIsX:
-      s.var.a = s.in.x;
-      break;
-    case Sharing::VariablesAreOne:
-      s.var.b = s.var.a;
-      break;
-    case Sharing::ListHasVariable:
-      s.var.list[0] = s.var.a;
-      break;
-    case Sharing::YIsOfVariable:
-      s.in.y = s.var.b.view(s.var.b.sizes());
-      break;
+    case Sharing::VariableIsX: s.var.a = s.in.x; break;
+    case Sharing::VariablesAreOne: s.var.b = s.var.a; break;
+    case Sharing::ListHasVariable: s.var.list[0] = s.var.a; break;
+    case Sharing::YIsOfVariable: s.in.y = s.var.b.view(s.var.b.sizes()); break;
   }
 }
 

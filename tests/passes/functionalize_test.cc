@@ -1,5 +1,5 @@
-// Functionalization on text: a traced graph goes in, the functional graph comes out. Dead replays and equal nodes are removed as the
-// pipeline would, so that the text says what is meant.
+// Functionalization on text: a traced graph goes in, the functional graph comes out. Dead replays and equal nodes are
+// removed as the pipeline would, so that the text says what is meant.
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
@@ -224,7 +224,8 @@ TEST(Functionalize, AsStridedNeedsTheStorage) {
 
 // Two arguments on one storage, which is an input itself: what is written through the one is seen through the other.
 TEST(Functionalize, ArgumentsThatShareAStorage) {
-  const char* text = R"(graph f(%0 "x": f32[4], %1 "y": f32[4], %2 "storage 0": f32[s0]) traced where s0 = 9, s1 = 0, s2 = 3 {
+  const char* text =
+      R"(graph f(%0 "x": f32[4], %1 "y": f32[4], %2 "storage 0": f32[s0]) traced where s0 = 9, s1 = 0, s2 = 3 {
   %3 = as_strided(%2, [4], [1], s1) : f32[4]+(s1)
   neg_(%3)
   %4 = as_strided(%2, [4], [1], s2) : f32[4]+(s2)
@@ -241,7 +242,9 @@ TEST(Functionalize, ArgumentsThatShareAStorage) {
   }
   const Functionalized made = functionalize(std::move(g), facts);
   ASSERT_FALSE(made.wanted);
-  EXPECT_EQ(graph::print(made.graph), R"(graph f(%0 "x": f32[4], %1 "y": f32[4], %2 "storage 0": f32[s0] mutates_data) where s0 = 9, s1 = 0, s2 = 3 {
+  EXPECT_EQ(
+      graph::print(made.graph),
+      R"(graph f(%0 "x": f32[4], %1 "y": f32[4], %2 "storage 0": f32[s0] mutates_data) where s0 = 9, s1 = 0, s2 = 3 {
   %3 = as_strided(%2, [4], [1], s1) : f32[4]+(s1)
   %4 = neg(%3) : f32[4]
   %5 = as_strided_scatter(%2, %4, [4], [1], s1) : f32[s0]
@@ -267,15 +270,16 @@ TEST(Functionalize, AHandleOnAStorageThatIsAnInput) {
   facts[0].handle = g.nodes[0].results[0];
   const Functionalized made = functionalize(std::move(g), facts);
   ASSERT_FALSE(made.wanted);
-  EXPECT_EQ(graph::print(made.graph), R"(graph f(%0 "x": f32[4] mutates_metadata, %1 "storage 0": f32[s0]) where s0 = 9, s1 = 3 {
+  EXPECT_EQ(graph::print(made.graph),
+            R"(graph f(%0 "x": f32[4] mutates_metadata, %1 "storage 0": f32[s0]) where s0 = 9, s1 = 3 {
   return alias_of_input 1 [4] [1] (s1) by as_strided([4], [1], s1)
   metadata_of 0 [2] [1] 1
 }
 )");
 }
 
-// Strides of dimensions of size 0 and 1 lead nowhere, but the caller sees them: those of an input that follow from its sizes are made
-// exact, as a tensor that is made has them, and views of it go on with these.
+// Strides of dimensions of size 0 and 1 lead nowhere, but the caller sees them: those of an input that follow from its
+// sizes are made exact, as a tensor that is made has them, and views of it go on with these.
 TEST(Functionalize, StridesThatLeadNowhere) {
   const char* text = R"(graph f(%0 "x": f32[s0, s1, 3]) traced where s0 = 2, s1 = 2 {
   %1 = permute(%0, [2, 0, 1]) : f32[3, s0, s1]{1, 3*s1, 3}
@@ -305,7 +309,8 @@ TEST(Functionalize, TwoViewsOfAnInput) {
   EXPECT_EQ(made.strides_read, (std::vector<std::uint32_t>{0, 0}));
 }
 
-// A lone part of an intermediate is a result of its own; where two tensors show one storage, it is an output of which both are views.
+// A lone part of an intermediate is a result of its own; where two tensors show one storage, it is an output of which
+// both are views.
 TEST(Functionalize, ViewsOfAnIntermediate) {
   const Functionalized lone = expect(R"(graph f(%0 "x": f32[s0]) traced where s0 = 4 {
   %1 = exp(%0) : f32[s0]
@@ -426,7 +431,8 @@ TEST(Functionalize, ScatterIntoTheStorageOfAView) {
 TEST(Functionalize, ManyWritesAreLinear) {
   std::string text = "graph f(%0 \"x\": f32[2000, 4]) traced {\n", end;
   for (int i = 0; i < 2000; ++i) {
-    text += "  %" + std::to_string(i + 1) + " = select(%0, 0, " + std::to_string(i) + ") : f32[4]" + (i ? "+" + std::to_string(4 * i) : "") + "\n";
+    text += "  %" + std::to_string(i + 1) + " = select(%0, 0, " + std::to_string(i) + ") : f32[4]" +
+            (i ? "+" + std::to_string(4 * i) : "") + "\n";
     text += "  neg_(%" + std::to_string(i + 1) + ")\n";
   }
   graph::Graph g = graph::parse_unverified(text + "  return\n}\n");

@@ -35,8 +35,8 @@ std::string laid_out(std::string_view text, LayoutCosts cost = wants_last, std::
   return once;
 }
 
-
-// An image that is given, convolutions with what stands between them, and what is given back: an image is copied once, as the cheapest of the places where it can be.
+// An image that is given, convolutions with what stands between them, and what is given back: an image is copied once,
+// as the cheapest of the places where it can be.
 TEST(Layouts, WhatStandsBetweenConvolutionsFollowsThem) {
   EXPECT_EQ(laid_out(R"(graph f(%0 "x": f32[s0, 8, 16, 16], %1 "w": f32[8, 8, 3, 3], %2 "b": f32[8, 1, 1]) {
   %3 = convolution(%0, %1, None, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[s0, 8, 16, 16]
@@ -105,7 +105,11 @@ TEST(Layouts, PaddingAndWindowsAreMadeInTheOrderOfTheImage) {
 TEST(Layouts, NothingIsDoneForNothing) {
   EXPECT_EQ(laid_out(kPadded, wants_first), graph::print(parsed(kPadded), false));
   // What the convolution gains is less than what copies take.
-  EXPECT_EQ(laid_out(kPadded, [](const graph::Graph&, const graph::Node&, bool) { return LayoutCost{100, 0}; }), graph::print(parsed(kPadded), false));
+  EXPECT_EQ(laid_out(kPadded,
+                     [](const graph::Graph&, const graph::Node&, bool) {
+                       return LayoutCost{100, 0};
+                     }),
+            graph::print(parsed(kPadded), false));
   // A result that is seen with its strides stays as it is: its convolution does, too.
   constexpr const char* kSeen = R"(graph f(%0 "x": f32[s0, 8, 16, 16], %1 "w": f32[8, 8, 3, 3]) {
   %2 = convolution(%0, %1, None, [1, 1], [1, 1], [1, 1], false, [0, 0], 1) : f32[s0, 8, 16, 16]
@@ -119,7 +123,10 @@ std::string chain(std::int64_t nodes) {
   std::string text = "graph f(%0 \"x\": f32[s0, 8, 16, 16], %1 \"w\": f32[8, 8, 3, 3]) {\n";
   for (std::int64_t i = 0; i < nodes; ++i) {
     const std::string n = std::to_string(i + 2), before = i ? std::to_string(i + 1) : "0";
-    text += "  %" + n + " = " + (i % 3 ? "exp(%" + before + ")" : "convolution(%" + before + ", %1, None, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)") + " : f32[s0, 8, 16, 16]\n";
+    text += "  %" + n + " = " +
+            (i % 3 ? "exp(%" + before + ")"
+                   : "convolution(%" + before + ", %1, None, [1, 1], [1, 1], [1, 1], false, [0, 0], 1)") +
+            " : f32[s0, 8, 16, 16]\n";
   }
   return text + "  return user %" + std::to_string(nodes + 1) + "\n}";
 }
@@ -138,7 +145,9 @@ TEST(Layouts, TimeIsInProportion) {
     return best;
   };
   // Convolutions that want both, in turns: flow goes between neighbours.
-  auto in_turns = [](const graph::Graph& g, const graph::Node& n, bool) { return (&n - g.nodes.data()) % 2 ? LayoutCost{1 << 14, 0} : LayoutCost{0, 1 << 14}; };
+  auto in_turns = [](const graph::Graph& g, const graph::Node& n, bool) {
+    return (&n - g.nodes.data()) % 2 ? LayoutCost{1 << 14, 0} : LayoutCost{0, 1 << 14};
+  };
   for (auto cost : {+wants_last, +in_turns}) {
     const double few = std::max(took(100, cost), 100.0);
     for (std::int64_t n : {1000, 10000}) EXPECT_LT(took(n, cost), 8 * few * static_cast<double>(n) / 100) << n;
@@ -151,12 +160,17 @@ TEST(MinCut, TheLeastOfAllLabellings) {
   for (int round = 0; round < 300; ++round) {
     const auto n = static_cast<std::size_t>(1 + below(8));
     MinCut cut(n);
-    struct Pair { std::size_t a, b; std::int64_t cost[2][2]; };
+    struct Pair {
+      std::size_t a, b;
+      std::int64_t cost[2][2];
+    };
     std::vector<std::array<std::int64_t, 2>> alone(n);
     std::vector<Pair> pairs;
     for (std::size_t v = 0; v < n; ++v) alone[v] = {below(10), below(10)}, cut.add(v, alone[v][0], alone[v][1]);
     for (std::int64_t i = below(16); i-- > 0;) {
-      Pair p{static_cast<std::size_t>(below(static_cast<std::int64_t>(n))), static_cast<std::size_t>(below(static_cast<std::int64_t>(n))), {{below(6), below(6)}, {below(6), below(6)}}};
+      Pair p{static_cast<std::size_t>(below(static_cast<std::int64_t>(n))),
+             static_cast<std::size_t>(below(static_cast<std::int64_t>(n))),
+             {{below(6), below(6)}, {below(6), below(6)}}};
       const bool told = p.a != p.b && cut.add(p.a, p.b, p.cost);
       if (p.a != p.b) {
         EXPECT_EQ(told, p.cost[0][0] + p.cost[1][1] <= p.cost[0][1] + p.cost[1][0]);
@@ -172,7 +186,8 @@ TEST(MinCut, TheLeastOfAllLabellings) {
     std::int64_t least = INT64_MAX;
     int ones = 64;
     for (std::uint64_t l = 0; l < std::uint64_t{1} << n; ++l)
-      if (cost_of(l) < least || (cost_of(l) == least && std::popcount(l) < ones)) least = cost_of(l), ones = std::popcount(l);
+      if (cost_of(l) < least || (cost_of(l) == least && std::popcount(l) < ones))
+        least = cost_of(l), ones = std::popcount(l);
     const std::optional<std::vector<bool>> found = cut.solve();
     ASSERT_TRUE(found);
     std::uint64_t labels = 0;

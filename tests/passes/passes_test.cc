@@ -19,7 +19,9 @@ std::string run(std::string_view names, std::string_view text) {
 
 std::string printed(std::string_view text) { return graph::print(graph::parse(text), false); }
 
-void expect(std::string_view names, std::string_view before, std::string_view after) { EXPECT_EQ(run(names, before), printed(after)); }
+void expect(std::string_view names, std::string_view before, std::string_view after) {
+  EXPECT_EQ(run(names, before), printed(after));
+}
 
 TEST(MergeEqual, OneNodeForEqualNodes) {
   expect("merge_equal,remove_dead",
@@ -105,7 +107,8 @@ TEST(Regions, OneThatMayFailStays) {
   expect("remove_dead", text, text);
 }
 
-// For devices: both regions and a choice, with what an operand's layout asks for; one that may fail must not run unless it is chosen.
+// For devices: both regions and a choice, with what an operand's layout asks for; one that may fail must not run unless
+// it is chosen.
 TEST(Regions, AreInlinedForDevices) {
   graph::Graph g = graph::parse(R"(graph f(%0 "x": f32[s0, s1], %1 "p": bool[1], %2 "q": bool[]) {
   %3 = permute(%0, [1, 0]) : f32[s1, s0]{1, s1}

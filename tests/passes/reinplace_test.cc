@@ -42,7 +42,8 @@ TEST(Reinplace, WhatIsWrittenIsAskedToLieThere) {
   %2 = exp(%1) : f32[s0]  ; #2
   neg_(%2)  ; #3
   return user %2
-})"), R"(graph f(%0 "x": f32[s0] mutates_data, %1 "y": f32[s0]) in_place where s0 = 4 {
+})"),
+            R"(graph f(%0 "x": f32[s0] mutates_data, %1 "y": f32[s0]) in_place where s0 = 4 {
   %2 = add(%0, %1, 1) : f32[s0] in %0 keeps self  ; #0
   %3 = mul(%2, 2) : f32[s0] in %0 keeps self  ; #1
   %4 = exp(%1) : f32[s0]  ; #2
@@ -59,7 +60,8 @@ TEST(Reinplace, PartsAreWrittenIntoWhatTheyArePartsOf) {
   %3 = select(%0, 1, 2) : f32[s0]{3}+2
   copy_(%3, %1)
   return
-})"), R"(graph f(%0 "x": f32[s0, 3] mutates_data, %1 "y": f32[s0]) in_place where s0 = 4 {
+})"),
+            R"(graph f(%0 "x": f32[s0, 3] mutates_data, %1 "y": f32[s0]) in_place where s0 = 4 {
   %2 = select(%0, 1, 0) : f32[s0]{3}
   %3 = add(%2, %1, 1) : f32[s0] in %2 keeps self
   %4 = select_scatter(%0, %3, 1, 0) : f32[s0, 3] in %0 keeps self part
@@ -74,12 +76,20 @@ TEST(Reinplace, AFormOfItsOwn) {
     return mistake("graph f(%0 \"x\": f32[4], %1 \"i\": i64[4]) " + form + " {\n  " + line + "\n  return user %2\n}\n");
   };
   EXPECT_EQ(of("in_place", "%2 = neg(%0) : f32[4] in %0"), "accepted");
-  EXPECT_NE(of("", "%2 = neg(%0) : f32[4] in %0").find("only a graph with 'in_place' behind its inputs asks for places"), std::string::npos);
-  EXPECT_NE(of("in_place", "%2 = neg(%0) : f32[4] in %1").find("node 0 (neg): result 0 is float32 of sizes [4], and asked into the place of int64 of sizes [4]"), std::string::npos) << of("in_place", "%2 = neg(%0) : f32[4] in %1");
-  EXPECT_NE(of("in_place", "%2 = neg(%0) : f32[4] in %2").find("%2 is used before it is defined"), std::string::npos) << of("in_place", "%2 = neg(%0) : f32[4] in %2");
+  EXPECT_NE(
+      of("", "%2 = neg(%0) : f32[4] in %0").find("only a graph with 'in_place' behind its inputs asks for places"),
+      std::string::npos);
+  EXPECT_NE(of("in_place", "%2 = neg(%0) : f32[4] in %1")
+                .find("node 0 (neg): result 0 is float32 of sizes [4], and asked into the place of int64 of sizes [4]"),
+            std::string::npos)
+      << of("in_place", "%2 = neg(%0) : f32[4] in %1");
+  EXPECT_NE(of("in_place", "%2 = neg(%0) : f32[4] in %2").find("%2 is used before it is defined"), std::string::npos)
+      << of("in_place", "%2 = neg(%0) : f32[4] in %2");
   const std::string two = of("in_place", "%2, %3 = topk(%0, 4, -1, true, true) : f32[4] in %0, i64[4] in %0");
   EXPECT_NE(two.find("node 0 (topk): result 1 is int64"), std::string::npos) << two;
-  EXPECT_NE(of("in_place", "%2, %3 = topk(%0, 4, -1, true, true) : f32[4] in %0, i64[4] keeps nothing").find("wanted 'self' or 'part'"), std::string::npos);
+  EXPECT_NE(of("in_place", "%2, %3 = topk(%0, 4, -1, true, true) : f32[4] in %0, i64[4] keeps nothing")
+                .find("wanted 'self' or 'part'"),
+            std::string::npos);
   Graph g = graph::parse("graph f(%0 \"x\": f32[4]) in_place {\n  %1 = neg(%0) : f32[4] in %0\n  return user %1\n}\n");
   g.form = Form::Functional;
   ASSERT_TRUE(graph::first_mistake(g));
@@ -89,11 +99,16 @@ TEST(Reinplace, AFormOfItsOwn) {
 /// Placement does what is asked where it can prove it, and nothing that is not asked.
 TEST(Reinplace, PlacementCarriesOutRequests) {
   auto place = [](const std::string& in, const std::string& part) {
-    const kernels::Lowered l = kernels::lower(graph::parse(R"(graph f(%0 "x": f32[s0, 3] mutates_data, %1 "y": f32[s0, 3] mutates_data, %2 "z": f32[s0]) in_place where s0 = 4 {
-  %3 = add(%0, %1, 1) : f32[s0, 3])" + in + R"(
-  %4 = select_scatter(%1, %2, 1, 0) : f32[s0, 3])" + part + R"(
+    const kernels::Lowered l = kernels::lower(
+        graph::parse(
+            R"(graph f(%0 "x": f32[s0, 3] mutates_data, %1 "y": f32[s0, 3] mutates_data, %2 "z": f32[s0]) in_place where s0 = 4 {
+  %3 = add(%0, %1, 1) : f32[s0, 3])" +
+            in + R"(
+  %4 = select_scatter(%1, %2, 1, 0) : f32[s0, 3])" +
+            part + R"(
   return new_value_of 0 %3, new_value_of 1 %4
-})"), kernels::Mode::Full);
+})"),
+        kernels::Mode::Full);
     return std::pair(l.outputs[0], l.outputs[1]);
   };
   auto [x, y] = place(" in %0", " in %1");

@@ -1,4 +1,5 @@
-// Operators that write through views, in the second form (Note [Written views] in graph/writers.h): how it is made, and what passes do with it.
+// Operators that write through views, in the second form (Note [Written views] in graph/writers.h): how it is made, and
+// what passes do with it.
 #include <gtest/gtest.h>
 
 #include "base/knobs.h"
@@ -18,7 +19,8 @@ void operators() {
   static const bool once = [] {
     auto nothing = [](graph::RuleCtx&) {};
     graph::register_op({.schema = "pass::append(Tensor(a!) cache, Tensor row, SymInt at) -> ()", .shape = nothing});
-    graph::register_op({.schema = "pass::swap(Tensor(a!) x, Tensor(b!) y) -> Tensor", .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }});
+    graph::register_op({.schema = "pass::swap(Tensor(a!) x, Tensor(b!) y) -> Tensor",
+                        .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }});
     graph::register_op({.schema = "pass::count(Tensor(a!)[] list) -> ()", .shape = nothing});
     return true;
   }();
@@ -50,7 +52,8 @@ constexpr std::string_view kAppend = R"(graph f(%0 "kv": f32[s0, 8, 3], %1 "row"
 
 TEST(WrittenViews, TheSecondFormIsTheDefault) {
   operators();
-  EXPECT_EQ(functional(kAppend), R"(graph f(%0 "kv": f32[s0, 8, 3] mutates_data, %1 "row": f32[3]) where s0 = 4, s1 = 2 {
+  EXPECT_EQ(functional(kAppend),
+            R"(graph f(%0 "kv": f32[s0, 8, 3] mutates_data, %1 "row": f32[3]) where s0 = 4, s1 = 2 {
   %2 = pass::append.functional(%0.select(0, s1).slice(0, 4, 8, 1), %1, 1) : f32[s0, 8, 3]
   %3 = select(%2, 0, s1) : f32[8, 3]+(24*s1)
   %4 = sum(%3, [0], false, None) : f32[3]
@@ -71,7 +74,8 @@ TEST(WrittenViews, OneResultForABaseOfSeveral) {
   %4 = pass::swap(%2, %3) : f32[s0]
   %5 = pass::swap(%3, %1) : f32[s0]
   return user %4, user %5
-})"), R"(graph f(%0 "x": f32[s0, 4] mutates_data, %1 "y": f32[s0] mutates_data) where s0 = 4 {
+})"),
+            R"(graph f(%0 "x": f32[s0, 4] mutates_data, %1 "y": f32[s0] mutates_data) where s0 = 4 {
   %2, %3 = pass::swap.functional(%0.select(1, 0), %0.select(1, 2)) : f32[s0, 4], f32[s0]
   %4, %5, %6 = pass::swap.functional(%2.select(1, 2), %1) : f32[s0, 4], f32[s0], f32[s0]
   return user %3, user %6, new_value_of 0 %4, new_value_of 1 %5
@@ -86,11 +90,13 @@ TEST(WrittenViews, TheFirstFormServesTheRest) {
   %1 = slice(%0, 0, 0, 0, 1) : f32[0, 4]
   %2 = pass::swap(%1, %0) : f32[0, 4]
   return user %2
-})", R"(graph f(%0 "x": f32[s0, 4]) traced where s0 = 4 {
+})",
+                                  R"(graph f(%0 "x": f32[s0, 4]) traced where s0 = 4 {
   %1 = select(%0, 1, 0) : f32[s0]{4}
   pass::count([%1])
   return
-})", R"(graph f(%0 "x": f32[s0, 4]{1, s0}, %1 "row": f32[1]) traced where s0 = 4 {
+})",
+                                  R"(graph f(%0 "x": f32[s0, 4]{1, s0}, %1 "row": f32[1]) traced where s0 = 4 {
   %2 = permute(%0, [1, 0]) : f32[4, s0]
   %3 = view(%2, [4*s0]) : f32[4*s0]
   pass::append(%3, %1, 1)
@@ -111,7 +117,9 @@ TEST(WrittenViews, EqualBasesStayMemoryOfTheirOwn) {
   %2 = mul(%0, 2) : f32[s0, 4]
   %3, %4, %5 = pass::swap.functional(%1.select(1, 0), %2.select(1, 1)) : f32[s0, 4], f32[s0, 4], f32[s0]
   return user %3, user %4, user %5
-})", "merge_equal,eliminate_noops,remove_dead"), R"(graph f(%0 "x": f32[s0, 4]) where s0 = 4 {
+})",
+                  "merge_equal,eliminate_noops,remove_dead"),
+            R"(graph f(%0 "x": f32[s0, 4]) where s0 = 4 {
   %1 = mul(%0, 2) : f32[s0, 4]
   %2 = clone(%1) : f32[s0, 4]
   %3, %4, %5 = pass::swap.functional(%1.select(1, 0), %2.select(1, 1)) : f32[s0, 4], f32[s0, 4], f32[s0]
@@ -128,7 +136,8 @@ TEST(WrittenViews, EqualCallsMergeByTheirViews) {
   %4 = pass::append.functional(%0.slice(0, 1, 2, 1), %1, 0) : f32[s0, 4]
   %5 = pass::append.functional(%0.slice(0, 1, 2, 1), %1, 1) : f32[s0, 4]
   return user %2, user %3, user %4, user %5
-})", "merge_equal");
+})",
+                                 "merge_equal");
   EXPECT_NE(text.find("return user %2, user %2, user %3, user %4"), std::string::npos) << text;
 }
 
@@ -138,7 +147,9 @@ TEST(WrittenViews, StepsThatDoNothingGo) {
   %2 = pass::append.functional(%0.slice(0, 0, s0, 1).alias().select(1, 2).detach(), %1, 0) : f32[s0, 4]
   %3 = pass::append.functional(%2.alias(), %1, 0) : f32[s0, 4]
   return user %3
-})", "eliminate_noops"), R"(graph f(%0 "x": f32[s0, 4], %1 "row": f32[4]) where s0 = 4 {
+})",
+                  "eliminate_noops"),
+            R"(graph f(%0 "x": f32[s0, 4], %1 "row": f32[4]) where s0 = 4 {
   %2 = pass::append.functional(%0.select(1, 2), %1, 0) : f32[s0, 4]
   %3 = pass::append.functional(%2.alias(), %1, 0) : f32[s0, 4]
   return user %3
@@ -148,8 +159,13 @@ TEST(WrittenViews, StepsThatDoNothingGo) {
 
 TEST(WrittenViews, TheBaseIsAskedToStay) {
   operators();
-  const std::string text = functional(kAppend, "use_known_sizes,merge_equal,eliminate_noops,decompose,fold_constants,cat_last,remove_dead,reinplace");
-  EXPECT_NE(text.find("%2 = pass::append.functional(%0.select(0, s1).slice(0, 4, 8, 1), %1, 1) : f32[s0, 8, 3] in %0 keeps self"), std::string::npos) << text;
+  const std::string text = functional(
+      kAppend, "use_known_sizes,merge_equal,eliminate_noops,decompose,fold_constants,cat_last,remove_dead,reinplace");
+  EXPECT_NE(
+      text.find(
+          "%2 = pass::append.functional(%0.select(0, s1).slice(0, 4, 8, 1), %1, 1) : f32[s0, 8, 3] in %0 keeps self"),
+      std::string::npos)
+      << text;
 }
 
 }  // namespace

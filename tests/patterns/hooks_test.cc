@@ -23,7 +23,8 @@ using passes::Place;
 using Point = Place::Point;
 
 struct Registration {
-  Registration(std::string n, Place where, std::function<bool(Graph&)> run, passes::Preserves preserves = {}) : name(n) {
+  Registration(std::string n, Place where, std::function<bool(Graph&)> run, passes::Preserves preserves = {})
+      : name(n) {
     passes::register_pass({std::move(n), std::move(where), std::move(run), preserves});
   }
   ~Registration() { passes::unregister_pass(name); }
@@ -74,7 +75,8 @@ TEST(Hooks, RunOnTheFormThatTheyAreFor) {
   EXPECT_EQ(seen.size(), 5u);
 }
 
-// A pass on the traced graph meets no view that shows what it is of, and nothing that is copied to itself: known sizes decide.
+// A pass on the traced graph meets no view that shows what it is of, and nothing that is copied to itself: known sizes
+// decide.
 TEST(Hooks, TracedGraphsHaveNoNoops) {
   std::string seen;
   Registration look("look", {Point::BeforeFunctionalization}, [&](Graph& g) {
@@ -99,7 +101,8 @@ TEST(Hooks, TracedGraphsHaveNoNoops) {
   }
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
-  for (const char* gone : {"permute", "expand", "alias", "copy_"}) EXPECT_EQ(seen.find(gone), std::string::npos) << gone << "\n" << seen;
+  for (const char* gone : {"permute", "expand", "alias", "copy_"})
+    EXPECT_EQ(seen.find(gone), std::string::npos) << gone << "\n" << seen;
   EXPECT_NE(seen.find("slice(%0, 0, 1, 2, 1)"), std::string::npos) << seen;
   EXPECT_EQ(seen.find("slice("), seen.rfind("slice(")) << seen;
 }
@@ -107,10 +110,11 @@ TEST(Hooks, TracedGraphsHaveNoNoops) {
 // What a pass makes of the graph is what runs. It may number values anew, on the traced graph, too.
 TEST(Hooks, ChangeWhatIsCompiled) {
   auto abs_for_neg = [](Graph& g) {
-    return passes::rewrite(g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
-      if (s.node.op != OpId::neg) return std::nullopt;
-      return {{rw.emit(OpId::abs, {s.args[0]})}};
-    });
+    return passes::rewrite(
+        g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
+          if (s.node.op != OpId::neg) return std::nullopt;
+          return {{rw.emit(OpId::abs, {s.args[0]})}};
+        });
   };
   for (Point point : {Point::AfterFunctionalization, Point::Before, Point::After}) {
     Registration r("abs", {point, point == Point::AfterFunctionalization ? "" : "cat_last"}, abs_for_neg);
@@ -144,10 +148,11 @@ TEST(Hooks, ChangeWhatIsCompiled) {
 // A composite that comes late is taken apart, unless the pass says that it makes none.
 TEST(Hooks, TheNormalFormIsMadeAgain) {
   Registration r("softmax", {Point::After, "fold_constants"}, [](Graph& g) {
-    return passes::rewrite(g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
-      if (s.node.op != OpId::neg) return std::nullopt;
-      return {{rw.emit(OpId::softmax, {s.args[0], Int(0), std::monostate{}})}};
-    });
+    return passes::rewrite(
+        g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
+          if (s.node.op != OpId::neg) return std::nullopt;
+          return {{rw.emit(OpId::softmax, {s.args[0], Int(0), std::monostate{}})}};
+        });
   });
   auto f = compile([](Tensor a) { return neg(a) + 1; });
   const Tensor got = f(x()), want = softmax(x(), 0) + 1;
@@ -155,7 +160,8 @@ TEST(Hooks, TheNormalFormIsMadeAgain) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
-// What follows from what was asked of sizes, but was not said, comes up when a pass's graph is looked at. It is no change.
+// What follows from what was asked of sizes, but was not said, comes up when a pass's graph is looked at. It is no
+// change.
 TEST(Hooks, OneThatChangesNothingKeepsTheSignature) {
   Registration r("looks", {Point::Before, "layouts"}, [](Graph&) { return false; });
   auto f = compile([](Tensor a, Tensor b) {
@@ -167,27 +173,35 @@ TEST(Hooks, OneThatChangesNothingKeepsTheSignature) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
-void expect_eager(std::function<bool(Graph&)> pass, const std::string& why, Place where = {Point::AfterFunctionalization}) {
+void expect_eager(std::function<bool(Graph&)> pass, const std::string& why,
+                  Place where = {Point::AfterFunctionalization}) {
   Registration r("wrong", where, std::move(pass));
   auto f = compile(body);
   Tensor a = x();
   expect_right(f(a), a);
   ASSERT_EQ(f.stats().fallbacks.size(), 1u);
   EXPECT_STREQ(f.stats().fallbacks[0].reason, "pass_failed");
-  EXPECT_NE(f.stats().last_fallback_reason.find("pass 'wrong' " + why), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_NE(f.stats().last_fallback_reason.find("pass 'wrong' " + why), std::string::npos)
+      << f.stats().last_fallback_reason;
 }
 
 TEST(Hooks, OneThatFailsIsNamedAndTheCallServedEagerly) {
   expect_eager([](Graph&) -> bool { throw std::runtime_error("no luck"); }, "throws: no luck");
   expect_eager([](Graph&) -> bool { throw 7; }, "throws what is no std::exception");
-  expect_eager([](Graph& g) { return g.nodes[0].args.pop_back(), true; }, "leaves a graph that is not right: node 0 (slice)");
-  expect_eager([](Graph& g) { return std::swap(g.nodes.front(), g.nodes.back()), true; }, "leaves a graph that is not right");
-  expect_eager([](Graph& g) { return g.outputs.pop_back(), true; }, "leaves a graph that is not right: input 0: says that it is written, and no output is its new value");
-  expect_eager([](Graph& g) { return g.outputs.clear(), true; }, "changes the signature", {Point::BeforeFunctionalization});
-  expect_eager([](Graph& g) {
-    for (graph::Node& n : g.nodes) n.tied.assign(n.results.size(), {999});
-    return true;
-  }, "leaves a graph that is not right", {Point::AfterReinplacing});
+  expect_eager([](Graph& g) { return g.nodes[0].args.pop_back(), true; },
+               "leaves a graph that is not right: node 0 (slice)");
+  expect_eager([](Graph& g) { return std::swap(g.nodes.front(), g.nodes.back()), true; },
+               "leaves a graph that is not right");
+  expect_eager([](Graph& g) { return g.outputs.pop_back(), true; },
+               "leaves a graph that is not right: input 0: says that it is written, and no output is its new value");
+  expect_eager([](Graph& g) { return g.outputs.clear(), true; }, "changes the signature",
+               {Point::BeforeFunctionalization});
+  expect_eager(
+      [](Graph& g) {
+        for (graph::Node& n : g.nodes) n.tied.assign(n.results.size(), {999});
+        return true;
+      },
+      "leaves a graph that is not right", {Point::AfterReinplacing});
 }
 
 TEST(Hooks, ASealedFunctionThrows) {
@@ -215,7 +229,9 @@ TEST(Hooks, Mistakes) {
   EXPECT_EQ(refusal("", {}, nothing), "a pass needs a name");
   EXPECT_EQ(refusal("other", {}, nullptr), "pass 'other' has no function");
   EXPECT_EQ(refusal("decompose", {}, nothing), "'decompose' is the name of a pass of the library");
-  EXPECT_TRUE(refusal("other", {Point::After, "fuse"}, nothing).starts_with("pass 'other' wants to run by 'fuse', which is none of use_known_sizes, merge_equal, ")) << refusal("other", {Point::After, "fuse"}, nothing);
+  EXPECT_TRUE(refusal("other", {Point::After, "fuse"}, nothing)
+                  .starts_with("pass 'other' wants to run by 'fuse', which is none of use_known_sizes, merge_equal, "))
+      << refusal("other", {Point::After, "fuse"}, nothing);
   EXPECT_FALSE(passes::unregister_pass("other"));
   EXPECT_EQ(passes::registered()->passes.size(), 1u);
 }
@@ -229,11 +245,14 @@ TEST(Hooks, TheLogShowsWhatEachPassDid) {
   auto f = compile([](Tensor a) { return neg(exp(a)); }, {.name = "logged"});
   f(x());
   const std::vector<std::string> lines = log.lines();
-  auto line = std::find_if(lines.begin(), lines.end(), [](const std::string& l) { return l.find("\"pass\":\"mine\"") != std::string::npos; });
+  auto line = std::find_if(lines.begin(), lines.end(),
+                           [](const std::string& l) { return l.find("\"pass\":\"mine\"") != std::string::npos; });
   ASSERT_NE(line, lines.end());
   EXPECT_NE(line->find("\"difference\":\"-   %2 = neg(%1) : f32[s0]"), std::string::npos) << *line;
   EXPECT_NE(line->find("\\n+   %2 = abs(%1) : f32[s0]"), std::string::npos) << *line;
-  EXPECT_GT(std::count_if(lines.begin(), lines.end(), [](const std::string& l) { return l.find("\"event\":\"pass\"") != std::string::npos; }), 8);
+  EXPECT_GT(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& l) { return l.find("\"event\":\"pass\"") != std::string::npos; }),
+            8);
 }
 
 TEST(Difference, IsTheFewestLines) {

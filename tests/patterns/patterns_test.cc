@@ -1,4 +1,5 @@
-// Registered patterns: what is written in one of several ways becomes what shall stand for it, with the same results, and nothing else does.
+// Registered patterns: what is written in one of several ways becomes what shall stand for it, with the same results,
+// and nothing else does.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -32,16 +33,24 @@ std::int64_t matches(const Stats& s, const std::string& pattern) {
   return 0;
 }
 
-Tensor x(std::int64_t rows = 3, DType t = kFloat32) { return arange(rows * 8, {.dtype = kFloat32}).view({rows, 8}).mul(0.1).sub(0.7).to(t); }
+Tensor x(std::int64_t rows = 3, DType t = kFloat32) {
+  return arange(rows * 8, {.dtype = kFloat32}).view({rows, 8}).mul(0.1).sub(0.7).to(t);
+}
 Tensor w() { return arange(8, {.dtype = kFloat32}).mul(0.25).add(1); }
 
 Tensor rms_norm_by_hand(Tensor a, Tensor g, Scalar eps) { return a * rsqrt((a * a).mean(-1, true) + eps) * g; }
 
-void expect_close(const Tensor& a, const Tensor& b) { ASSERT_LT(((a.to(kFloat64) - b.to(kFloat64)).abs() / (1 + b.to(kFloat64).abs())).max().item<double>(), 1e-5) << a.str() << "\nagainst\n" << b.str(); }
+void expect_close(const Tensor& a, const Tensor& b) {
+  ASSERT_LT(((a.to(kFloat64) - b.to(kFloat64)).abs() / (1 + b.to(kFloat64).abs())).max().item<double>(), 1e-5)
+      << a.str() << "\nagainst\n"
+      << b.str();
+}
 
 // What takes the place is seen in the results: it is another number.
 TEST(Patterns, AreReplacedWhereverTheyStand) {
-  Pattern p("silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return a + b; }, std::tuple(x(), x()));
+  Pattern p(
+      "silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return a + b; },
+      std::tuple(x(), x()));
   auto f = compile([](Tensor a, Tensor b) { return silu(a) * b; });
   auto twice = compile([](Tensor a, Tensor b) { return silu(b * silu(a)) * (a - b); });
   EXPECT_TRUE(equal(f(x(), x()), x() + x()));
@@ -54,8 +63,9 @@ TEST(Patterns, AreReplacedWhereverTheyStand) {
 
 // Composites, primitives, in place, through views, with casts that do nothing: one form.
 TEST(Patterns, EveryWayToWriteItMatches) {
-  Pattern p("rms_norm", rms_norm_by_hand, [](Tensor a, Tensor g, Scalar) { return a * g; },
-            std::tuple(x(), w(), Scalar(1e-5)));
+  Pattern p(
+      "rms_norm", rms_norm_by_hand, [](Tensor a, Tensor g, Scalar) { return a * g; },
+      std::tuple(x(), w(), Scalar(1e-5)));
   auto expect_one = [&](auto f, const char* how) {
     auto c = compile(f);
     EXPECT_TRUE(equal(c(x(), w()), x() * w())) << how;
@@ -64,18 +74,26 @@ TEST(Patterns, EveryWayToWriteItMatches) {
   expect_one([](Tensor a, Tensor g) { return rms_norm(a, {8}, g, 1e-6); }, "composite");
   expect_one([](Tensor a, Tensor g) { return a * rsqrt((a * a).mean(-1, true) + 1e-6) * g; }, "primitives");
   expect_one([](Tensor a, Tensor g) { return g * (rsqrt(1e-6 + (a * a).mean(-1, true)) * a); }, "other orders");
-  expect_one([](Tensor a, Tensor g) {
-    Tensor n = a.clone();
-    n.mul_(rsqrt((a * a).mean(-1, true).add_(1e-6)));
-    return n.mul_(g);
-  }, "in place");
-  expect_one([](Tensor a, Tensor g) { return rms_norm(a.to(kFloat32).view({-1, 8}), {8}, g.slice(0, 0, 8), 1e-6); }, "views that do nothing");
+  expect_one(
+      [](Tensor a, Tensor g) {
+        Tensor n = a.clone();
+        n.mul_(rsqrt((a * a).mean(-1, true).add_(1e-6)));
+        return n.mul_(g);
+      },
+      "in place");
+  expect_one(
+      [](Tensor a, Tensor g) {
+        return rms_norm(a.to(kFloat32).view({-1, 8}), {8}, g.slice(0, 0, 8), 1e-6);
+      },
+      "views that do nothing");
 }
 
 TEST(Patterns, ResultsStayRight) {
   // The replacement computes the same in another way.
-  Pattern p("rms_norm", rms_norm_by_hand,
-            [](Tensor a, Tensor g, Scalar eps) { return a / sqrt((a * a).mean(-1, true) + eps) * g; }, std::vector{std::tuple(x(), w(), Scalar(1e-5)), std::tuple(x(4).view({2, 2, 8}), w(), Scalar(1e-5))});
+  Pattern p(
+      "rms_norm", rms_norm_by_hand,
+      [](Tensor a, Tensor g, Scalar eps) { return a / sqrt((a * a).mean(-1, true) + eps) * g; },
+      std::vector{std::tuple(x(), w(), Scalar(1e-5)), std::tuple(x(4).view({2, 2, 8}), w(), Scalar(1e-5))});
   auto f = compile([](Tensor a, Tensor g, Scalar eps) {
     Tensor h = g * (a * rsqrt(eps + (a * a).mean(-1, true)));
     a.add_(h);
@@ -96,7 +114,9 @@ TEST(Patterns, ResultsStayRight) {
 }
 
 TEST(Patterns, WhatIsReadElsewhereIsNotReplaced) {
-  Pattern p("silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return a + b; }, std::tuple(x(), x()));
+  Pattern p(
+      "silu_mul", [](Tensor a, Tensor b) { return silu(a) * b; }, [](Tensor a, Tensor b) { return a + b; },
+      std::tuple(x(), x()));
   auto f = compile([](Tensor a, Tensor b) {
     Tensor s = silu(a);
     return std::pair(s * b, s);
@@ -108,13 +128,17 @@ TEST(Patterns, WhatIsReadElsewhereIsNotReplaced) {
 }
 
 TEST(Patterns, SeveralResults) {
-  Pattern p("add_norm", [](Tensor a, Tensor r, Tensor g) {
-    Tensor sum = a + r;
-    return std::pair(rms_norm(sum, {sum.size(-1)}, g, 1e-5), sum);
-  }, [](Tensor a, Tensor r, Tensor g) {
-    Tensor sum = a * r;
-    return std::pair(sum * g, sum);
-  }, std::tuple(x(), x(), w()));
+  Pattern p(
+      "add_norm",
+      [](Tensor a, Tensor r, Tensor g) {
+        Tensor sum = a + r;
+        return std::pair(rms_norm(sum, {sum.size(-1)}, g, 1e-5), sum);
+      },
+      [](Tensor a, Tensor r, Tensor g) {
+        Tensor sum = a * r;
+        return std::pair(sum * g, sum);
+      },
+      std::tuple(x(), x(), w()));
   auto f = compile([](Tensor a, Tensor residual, Tensor g) {
     residual.add_(a);
     return rms_norm(residual, {8}, g, 1e-5);
@@ -126,7 +150,9 @@ TEST(Patterns, SeveralResults) {
   expect_close(got, x() * x() * 2 * w());
   EXPECT_EQ(f.stats().copied_bytes, 0);
   // Both results come of one part that neither is above.
-  Pattern both("exp_both", [](Tensor a) { return std::pair(exp(a).neg(), exp(a).sqrt()); }, [](Tensor a) { return std::pair(a, a + a); }, std::tuple(x()));
+  Pattern both(
+      "exp_both", [](Tensor a) { return std::pair(exp(a).neg(), exp(a).sqrt()); },
+      [](Tensor a) { return std::pair(a, a + a); }, std::tuple(x()));
   auto g = compile([](Tensor a) {
     Tensor e = exp(a * 2);
     return sqrt(e) - neg(e);
@@ -136,7 +162,9 @@ TEST(Patterns, SeveralResults) {
 }
 
 TEST(Patterns, AWriteIsNotCrossed) {
-  Pattern p("add_mul", [](Tensor a, Tensor b, Tensor c) { return (a + b) * c; }, [](Tensor a, Tensor b, Tensor c) { return a - b - c; }, std::tuple(x(), x(), x()));
+  Pattern p(
+      "add_mul", [](Tensor a, Tensor b, Tensor c) { return (a + b) * c; },
+      [](Tensor a, Tensor b, Tensor c) { return a - b - c; }, std::tuple(x(), x(), x()));
   // c is written between the parts: what the product reads is the new value.
   auto f = compile([](Tensor a, Tensor b, Tensor c) {
     Tensor s = a + b;
@@ -159,12 +187,16 @@ TEST(Patterns, AWriteIsNotCrossed) {
 }
 
 TEST(Patterns, TheLargestIsFirstAndPriorityBeforeIt) {
-  Pattern small("small", [](Tensor a) { return exp(a).neg(); }, [](Tensor a) { return a * 2; }, std::tuple(x()));
-  Pattern large("large", [](Tensor a) { return exp(a).neg().abs(); }, [](Tensor a) { return a * 3; }, std::tuple(x()));
+  Pattern small(
+      "small", [](Tensor a) { return exp(a).neg(); }, [](Tensor a) { return a * 2; }, std::tuple(x()));
+  Pattern large(
+      "large", [](Tensor a) { return exp(a).neg().abs(); }, [](Tensor a) { return a * 3; }, std::tuple(x()));
   auto body = [](Tensor a) { return exp(a).neg().abs(); };
   auto f = compile(body);
   EXPECT_TRUE(equal(f(x()), x() * 3));
-  Pattern first("first", [](Tensor a) { return exp(a).neg(); }, [](Tensor a) { return a * 5; }, std::tuple(x()), PatternOptions{.priority = 1});
+  Pattern first(
+      "first", [](Tensor a) { return exp(a).neg(); }, [](Tensor a) { return a * 5; }, std::tuple(x()),
+      PatternOptions{.priority = 1});
   EXPECT_TRUE(equal(f(x()), x() * 3)) << "what is compiled stays";
   auto g = compile(body);
   EXPECT_TRUE(equal(g(x()), (x() * 5).abs()));
@@ -176,8 +208,10 @@ TEST(Patterns, TheLargestIsFirstAndPriorityBeforeIt) {
 
 // What takes the place may be an operand itself, or a view of one.
 TEST(Patterns, OperandsAndViewsTakeTheirPlace) {
-  Pattern p("log_exp", [](Tensor a) { return log(exp(a)); }, [](Tensor a) { return a; }, std::tuple(x()));
-  Pattern t("turned", [](Tensor a) { return neg(neg(a.t())); }, [](Tensor a) { return a.t(); }, std::tuple(x()));
+  Pattern p(
+      "log_exp", [](Tensor a) { return log(exp(a)); }, [](Tensor a) { return a; }, std::tuple(x()));
+  Pattern t(
+      "turned", [](Tensor a) { return neg(neg(a.t())); }, [](Tensor a) { return a.t(); }, std::tuple(x()));
   auto f = compile([](Tensor a) { return log(exp(a)); });
   auto g = compile([](Tensor a) { return neg(neg(a.t())).view({2, -1}) + 1; });
   Tensor a = x(), r = f(a);
@@ -191,7 +225,9 @@ TEST(Patterns, OperandsAndViewsTakeTheirPlace) {
 
 // Matches lie side by side and in a row, each node in one.
 TEST(Patterns, ManyMatches) {
-  Pattern p("twice", [](Tensor a, Tensor b) { return exp(a) + b; }, [](Tensor a, Tensor b) { return a - b; }, std::tuple(x(), x()));
+  Pattern p(
+      "twice", [](Tensor a, Tensor b) { return exp(a) + b; }, [](Tensor a, Tensor b) { return a - b; },
+      std::tuple(x(), x()));
   auto f = compile([](Tensor a, Tensor b) {
     for (int i = 0; i < 50; ++i) a = exp(a) + b;
     return a;
@@ -203,11 +239,13 @@ TEST(Patterns, ManyMatches) {
 }
 
 TEST(Patterns, NumbersAndConditions) {
-  Pattern p("scale", [](Tensor a, Scalar by, Int k) { return (a * by).slice(1, 0, k).neg(); }, [](Tensor a, Scalar by, Int k) { return a.slice(1, 0, k) + by; }, std::tuple(x(), Scalar(2.5), Int(3)),
-            PatternOptions{.may_match = [](const PatternMatch& m) {
-              if (m.dtype(0) != kFloat32) return std::string("is no float32");
-              return (m.integer(0) % 2 == 0).known_true() ? "" : std::string("an even number of columns is wanted");
-            }});
+  Pattern p(
+      "scale", [](Tensor a, Scalar by, Int k) { return (a * by).slice(1, 0, k).neg(); },
+      [](Tensor a, Scalar by, Int k) { return a.slice(1, 0, k) + by; }, std::tuple(x(), Scalar(2.5), Int(3)),
+      PatternOptions{.may_match = [](const PatternMatch& m) {
+        if (m.dtype(0) != kFloat32) return std::string("is no float32");
+        return (m.integer(0) % 2 == 0).known_true() ? "" : std::string("an even number of columns is wanted");
+      }});
   auto even = compile([](Tensor a, Scalar by) { return (a * by).slice(1, 0, 4).neg(); });
   EXPECT_TRUE(equal(even(x(), 3.5), x().slice(1, 0, 4) + 3.5));
   EXPECT_TRUE(equal(even(x(), -1.0), x().slice(1, 0, 4) - 1.0));
@@ -224,7 +262,9 @@ TEST(Patterns, NumbersAndConditions) {
 
 // A pattern that wants the same sizes finds them only where they are known to be.
 TEST(Patterns, SizesAreProved) {
-  Pattern p("outer", [](Tensor a, Tensor b) { return exp(a) * b; }, [](Tensor a, Tensor b) { return a + b; }, std::tuple(x(), x()));
+  Pattern p(
+      "outer", [](Tensor a, Tensor b) { return exp(a) * b; }, [](Tensor a, Tensor b) { return a + b; },
+      std::tuple(x(), x()));
   auto f = compile([](Tensor a, Tensor b) { return exp(a) * b; });
   expect_close(f(x(3), x(1)), exp(x(3)) * x(1));  // broadcast: another function
   EXPECT_TRUE(f.stats().matches.empty());
@@ -234,7 +274,9 @@ TEST(Patterns, SizesAreProved) {
 
 TEST(Patterns, DtypesAreTheExamples) {
   auto pattern = [](Tensor a) { return exp(a).neg(); };
-  Pattern p("half", pattern, [](Tensor a) { return a * 2; }, std::vector{std::tuple(x(3, kBFloat16)), std::tuple(x(3, kFloat16))});
+  Pattern p(
+      "half", pattern, [](Tensor a) { return a * 2; },
+      std::vector{std::tuple(x(3, kBFloat16)), std::tuple(x(3, kFloat16))});
   auto f = compile(pattern);
   EXPECT_TRUE(equal(f(x(3, kBFloat16)), x(3, kBFloat16) * 2));
   EXPECT_TRUE(equal(f(x(3, kFloat16)), x(3, kFloat16) * 2));
@@ -244,19 +286,28 @@ TEST(Patterns, DtypesAreTheExamples) {
 // An operator that writes its argument is sought as what it computes, and found through a view.
 TEST(Patterns, OperatorsThatWrite) {
   static const graph::OpId shift = graph::register_op(
-      {.schema = "patterns::shift(Tensor(a!) self, Scalar by) -> ()", .shape = [](graph::RuleCtx&) {}}, {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
+      {.schema = "patterns::shift(Tensor(a!) self, Scalar by) -> ()", .shape = [](graph::RuleCtx&) {}},
+      {kernels::reference_kernels().fact({[](const kernels::NativeArgs& a) {
         kernels::TensorView t = a.tensor(0);
         for (std::int64_t i = 0; i < t.sizes[0]; ++i)
-          for (std::int64_t j = 0; j < t.sizes[1]; ++j) reinterpret_cast<float*>(t.data)[i * t.strides[0] + j * t.strides[1]] += static_cast<float>(a.number(1).is_float ? a.number(1).f : static_cast<double>(a.number(1).i));
+          for (std::int64_t j = 0; j < t.sizes[1]; ++j)
+            reinterpret_cast<float*>(t.data)[i * t.strides[0] + j * t.strides[1]] +=
+                static_cast<float>(a.number(1).is_float ? a.number(1).f : static_cast<double>(a.number(1).i));
       }})});
-  auto call = [](Tensor& t, Scalar by) { graph::calln(shift, std::initializer_list<graph::CallArg>{&t, by}, SourceLoc::current()); };
-  Pattern p("shift_exp", [=](Tensor a, Scalar by) {
-    call(a, by);
-    return exp(a);
-  }, [](Tensor a, Scalar by) {
-    a.sub_(by);
-    return a * 2;
-  }, std::tuple(x(), Scalar(1.0)));
+  auto call = [](Tensor& t, Scalar by) {
+    graph::calln(shift, std::initializer_list<graph::CallArg>{&t, by}, SourceLoc::current());
+  };
+  Pattern p(
+      "shift_exp",
+      [=](Tensor a, Scalar by) {
+        call(a, by);
+        return exp(a);
+      },
+      [](Tensor a, Scalar by) {
+        a.sub_(by);
+        return a * 2;
+      },
+      std::tuple(x(), Scalar(1.0)));
   auto f = compile([=](Tensor a) {
     Tensor part = a.slice(0, 1, 3);
     call(part, 2.0);
@@ -270,7 +321,9 @@ TEST(Patterns, OperatorsThatWrite) {
 
 // Compilations on several threads seek the same patterns.
 TEST(Patterns, ManyThreads) {
-  Pattern p("rms_norm", rms_norm_by_hand, [](Tensor a, Tensor g, Scalar) { return a * g; }, std::tuple(x(), w(), Scalar(1e-5)));
+  Pattern p(
+      "rms_norm", rms_norm_by_hand, [](Tensor a, Tensor g, Scalar) { return a * g; },
+      std::tuple(x(), w(), Scalar(1e-5)));
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (int t = 0; t < 4; ++t)
@@ -298,18 +351,40 @@ std::string refusal(auto&&... args) {
 TEST(Patterns, Mistakes) {
   auto pattern = [](Tensor a) { return exp(a).neg(); };
   const auto example = std::tuple(x());
-  auto has = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' lacks '" << part << "'"; };
-  has(refusal("p", pattern, [](Tensor a) { return a.to(kFloat64); }, example), "result 0 is float32 [s0, s1], of the replacement float64 [s0, s1]");
-  has(refusal("p", pattern, [](Tensor a) { return a.sum(0); }, example), "result 0 is float32 [s0, s1], of the replacement float32 [s1]");
-  has(refusal("p", [](Tensor a, Tensor) { return exp(a).neg(); }, [](Tensor a, Tensor b) { return a + b; }, std::tuple(x(), x())), "the replacement reads 'arg 1', which the pattern does not");
-  has(refusal("p", [](Tensor a) { return std::pair(exp(a), a); }, [](Tensor a) { return std::pair(a, a); }, example), "it returns 'arg 0' as it is");
-  has(refusal("p", [](Tensor a) { return std::pair(exp(a), Tensor()); }, [](Tensor a) { return std::pair(a, a); }, example), "returns an undefined tensor");
-  has(refusal("p", [](Tensor a) { return a + rand({8}); }, pattern, example), "draws random numbers");
-  has(refusal("p", [](Tensor a) { return a * a.sum().item<float>(); }, pattern, example), "the pattern cannot be traced");
+  auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "' lacks '" << part << "'";
+  };
+  has(refusal(
+          "p", pattern, [](Tensor a) { return a.to(kFloat64); }, example),
+      "result 0 is float32 [s0, s1], of the replacement float64 [s0, s1]");
+  has(refusal(
+          "p", pattern, [](Tensor a) { return a.sum(0); }, example),
+      "result 0 is float32 [s0, s1], of the replacement float32 [s1]");
+  has(refusal(
+          "p", [](Tensor a, Tensor) { return exp(a).neg(); }, [](Tensor a, Tensor b) { return a + b; },
+          std::tuple(x(), x())),
+      "the replacement reads 'arg 1', which the pattern does not");
+  has(refusal(
+          "p", [](Tensor a) { return std::pair(exp(a), a); }, [](Tensor a) { return std::pair(a, a); }, example),
+      "it returns 'arg 0' as it is");
+  has(refusal(
+          "p", [](Tensor a) { return std::pair(exp(a), Tensor()); }, [](Tensor a) { return std::pair(a, a); }, example),
+      "returns an undefined tensor");
+  has(refusal(
+          "p", [](Tensor a) { return a + rand({8}); }, pattern, example),
+      "draws random numbers");
+  has(refusal(
+          "p", [](Tensor a) { return a * a.sum().item<float>(); }, pattern, example),
+      "the pattern cannot be traced");
   const Tensor outside = x();
-  has(refusal("p", [&](Tensor a) { return exp(a) + outside; }, pattern, example), "reads a tensor that is none of its arguments");
+  has(refusal(
+          "p", [&](Tensor a) { return exp(a) + outside; }, pattern, example),
+      "reads a tensor that is none of its arguments");
   has(refusal("", pattern, pattern, example), "needs a name");
-  has(refusal("p", [](Tensor a, Tensor b) { return std::pair(exp(a), exp(b)); }, [](Tensor a, Tensor b) { return std::pair(a + 1, b + 1); }, std::tuple(x(), x())), "not found in itself");
+  has(refusal(
+          "p", [](Tensor a, Tensor b) { return std::pair(exp(a), exp(b)); },
+          [](Tensor a, Tensor b) { return std::pair(a + 1, b + 1); }, std::tuple(x(), x())),
+      "not found in itself");
   Pattern p("p", pattern, pattern, example);
   has(refusal("p", pattern, pattern, example), "registered already");
   EXPECT_FALSE(unregister_pattern("another"));

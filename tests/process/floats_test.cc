@@ -48,7 +48,12 @@ const std::vector<Setting>& settings() {
     {"towards zero", [] { fesetround(FE_TOWARDZERO); }},
 #if defined(__x86_64__)
     {"denormals flushed", [] { _mm_setcsr(_mm_getcsr() | 0x8040); }},
-    {"all of them", [] { feenableexcept(kTraps); fesetround(FE_DOWNWARD); _mm_setcsr(_mm_getcsr() | 0x8040); }},
+    {"all of them",
+     [] {
+       feenableexcept(kTraps);
+       fesetround(FE_DOWNWARD);
+       _mm_setcsr(_mm_getcsr() | 0x8040);
+     }},
 #endif
   };
   return all;
@@ -173,14 +178,15 @@ TEST(Floats, CompilationAndErrors) {
 // A user's kernel finds the library's state, and what it leaves is put back.
 TEST(Floats, CustomKernelsFindTheLibrarysState) {
   static int rounding = -1;
-  static const Operator op = Library("floats").define(
-      {.schema = "peek(Tensor x) -> Tensor",
-       .shape = [](ShapeCall& c) { c.result(c.dtype(0), c.sizes(0)); },
-       .cpu = [](const KernelCall& k) {
-         rounding = fegetround();
-         k.result(0).as<float>()[0] = k.tensor(0).as<float>()[0] / 3;
-         fesetround(FE_DOWNWARD);
-       }});
+  static const Operator op = Library("floats").define({.schema = "peek(Tensor x) -> Tensor",
+                                                       .shape = [](ShapeCall& c) { c.result(c.dtype(0), c.sizes(0)); },
+                                                       .cpu =
+                                                           [](const KernelCall& k) {
+                                                             rounding = fegetround();
+                                                             k.result(0).as<float>()[0] =
+                                                                 k.tensor(0).as<float>()[0] / 3;
+                                                             fesetround(FE_DOWNWARD);
+                                                           }});
   const Tensor x = ones({1}), want = op(x);
   const Set now({"", [] { fesetround(FE_UPWARD); }});
   const Tensor got = op(x);

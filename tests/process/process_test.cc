@@ -1,4 +1,5 @@
-// The library in a process that forks, ends, has threads with small stacks or few addresses, and traces that wait for others.
+// The library in a process that forks, ends, has threads with small stacks or few addresses, and traces that wait for
+// others.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -28,18 +29,27 @@ using test::run_probe;
 
 /// A function that nobody has compiled yet: its numbers are constants of its code.
 Tensor fresh_work(Tensor x, std::int64_t seed) {
-  auto f = compile([seed](Tensor t) { return (t * static_cast<double>(seed + 2) + static_cast<double>(seed)).sum(-1) + static_cast<double>(seed % 7); });
+  auto f = compile([seed](Tensor t) {
+    return (t * static_cast<double>(seed + 2) + static_cast<double>(seed)).sum(-1) + static_cast<double>(seed % 7);
+  });
   return f(x);
 }
-double fresh_result(std::int64_t seed) { return 4.0 * static_cast<double>(2 * seed + 2) + static_cast<double>(seed % 7); }
-bool fresh_is_right(std::int64_t seed) { return fresh_work(ones({3, 4}), seed).to_vector<float>()[2] == static_cast<float>(fresh_result(seed)); }
+double fresh_result(std::int64_t seed) {
+  return 4.0 * static_cast<double>(2 * seed + 2) + static_cast<double>(seed % 7);
+}
+bool fresh_is_right(std::int64_t seed) {
+  return fresh_work(ones({3, 4}), seed).to_vector<float>()[2] == static_cast<float>(fresh_result(seed));
+}
 
 void on_stack_of(std::size_t bytes, const std::function<void()>& f) {
   pthread_attr_t a;
   ASSERT_EQ(pthread_attr_init(&a), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&a, bytes), 0);
   pthread_t t;
-  ASSERT_EQ(pthread_create(&t, &a, [](void* p) -> void* { return (*static_cast<const std::function<void()>*>(p))(), nullptr; }, const_cast<std::function<void()>*>(&f)), 0);
+  ASSERT_EQ(pthread_create(
+                &t, &a, [](void* p) -> void* { return (*static_cast<const std::function<void()>*>(p))(), nullptr; },
+                const_cast<std::function<void()>*>(&f)),
+            0);
   pthread_join(t, nullptr);
   pthread_attr_destroy(&a);
 }
@@ -58,7 +68,9 @@ TEST(Fork, ChildrenOfAProcessThatCompilesCanDoEverything) {
       for (std::int64_t n = 1; !done; ++n) {
         const std::int64_t seed = seeds++;
         if (i == 0 && !fresh_is_right(seed)) ++wrong;
-        if (i == 1 && (full({2 + n % 50, 3}, 2.0) * ones({3})).sum().item().to_double() != 2.0 * 3 * static_cast<double>(2 + n % 50)) ++wrong;
+        if (i == 1 && (full({2 + n % 50, 3}, 2.0) * ones({3})).sum().item().to_double() !=
+                          2.0 * 3 * static_cast<double>(2 + n % 50))
+          ++wrong;
         if (i == 2 && shared(ones({n % 40 + 1, 64}), ones({64, 64})).to_vector<float>()[0] != 65) ++wrong;
       }
     });
@@ -93,17 +105,19 @@ TEST(Fork, AmidATrace) {
   // The child goes on with the trace that it was forked in; its parent does, too.
   int forks = 0;
   bool in_child = false;
-  auto f = compile([&](Tensor x) {
-    Tensor y = x + 1;
-    if (forks++ == 0) {
-      const pid_t child = fork();
-      in_child = child == 0;
-      if (in_child) alarm(100);
-      int status = 0;
-      if (child > 0 && (waitpid(child, &status, 0) != child || status != 0)) forks = -1000;
-    }
-    return y * 2;
-  }, {.name = "forks"});
+  auto f = compile(
+      [&](Tensor x) {
+        Tensor y = x + 1;
+        if (forks++ == 0) {
+          const pid_t child = fork();
+          in_child = child == 0;
+          if (in_child) alarm(100);
+          int status = 0;
+          if (child > 0 && (waitpid(child, &status, 0) != child || status != 0)) forks = -1000;
+        }
+        return y * 2;
+      },
+      {.name = "forks"});
   const bool right = f(ones({3})).to_vector<float>()[1] == 4 && f(ones({5})).to_vector<float>()[1] == 4;
   if (in_child) _exit(right ? 0 : 1);
   EXPECT_TRUE(right);
@@ -116,17 +130,19 @@ TEST(Turns, ATraceMayWaitForAThreadThatCallsTheSameFunction) {
   CompiledFunction<std::function<Tensor(Tensor, bool)>>* self = nullptr;
   std::atomic<int> inner{0};
   auto f = compile(std::function<Tensor(Tensor, bool)>([&](Tensor x, bool outer) {
-    if (outer)
-      std::thread([&] {
-        if ((*self)(ones({3}), false).to_vector<float>()[0] == 2) ++inner;
-        if ((*self)(ones({4}), false).to_vector<float>()[0] == 2) ++inner;
-      }).join();
-    return x + 1;
-  }), {.name = "joins"});
+                     if (outer)
+                       std::thread([&] {
+                         if ((*self)(ones({3}), false).to_vector<float>()[0] == 2) ++inner;
+                         if ((*self)(ones({4}), false).to_vector<float>()[0] == 2) ++inner;
+                       }).join();
+                     return x + 1;
+                   }),
+                   {.name = "joins"});
   self = &f;
   EXPECT_EQ(f(ones({2}), true).to_vector<float>()[0], 2);
   EXPECT_EQ(inner, 2);
-  EXPECT_NE(f.stats().last_fallback_reason.find("it may wait for this call"), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_NE(f.stats().last_fallback_reason.find("it may wait for this call"), std::string::npos)
+      << f.stats().last_fallback_reason;
   EXPECT_EQ(f(ones({2}), false).to_vector<float>()[0], 2);
   EXPECT_EQ(f.stats().compilations, 2);
 }
@@ -149,11 +165,13 @@ TEST(Turns, AFunctionMayAskForItsOwnStatisticsWhileItIsTraced) {
 
 TEST(Stack, SixtyFourKibibytesAreEnough) {
   if (kSanitized) GTEST_SKIP() << "instrumented frames are larger";
-  auto f = compile([](Tensor x, Tensor w) {
-    Tensor y = mm(x, w);
-    for (int i = 0; i < 20; ++i) y = softmax(y + i, -1) * 3 + y.sum(-1, true);
-    return y;
-  }, {.name = "on_small_stack"});
+  auto f = compile(
+      [](Tensor x, Tensor w) {
+        Tensor y = mm(x, w);
+        for (int i = 0; i < 20; ++i) y = softmax(y + i, -1) * 3 + y.sum(-1, true);
+        return y;
+      },
+      {.name = "on_small_stack"});
   auto g = compile([](Tensor x, Tensor w) { return mm(x, w) * 2; }, {.name = "on_small_stack_too"});
   std::vector<float> small, again, eager;
   std::string error;
@@ -204,7 +222,8 @@ TEST(Probe, FewAddresses) {
   const rlimit limit{bytes, bytes};
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
   auto f = compile([](Tensor x, Tensor w) { return mm(mm(x, w), w); }, {.name = "few_addresses"});
-  for (std::int64_t n : {4, 40, 4000, 20000, 40}) EXPECT_EQ(f(ones({n, 64}), full({64, 64}, 0.5)).to_vector<float>().back(), 1024) << n;
+  for (std::int64_t n : {4, 40, 4000, 20000, 40})
+    EXPECT_EQ(f(ones({n, 64}), full({64, 64}, 0.5)).to_vector<float>().back(), 1024) << n;
   EXPECT_GT(stats().pool_bytes, 0);
   // What is cached makes way: 300 MB of one size and then of another.
   { Tensor a = zeros({300, 250'000}); }
@@ -239,7 +258,8 @@ TEST(Probe, EndsWhileOthersCompile) {
     for (std::int64_t n = 0;; ++n) mm(ones({200 + n % 50, 128}), w).sum().item();
   }).detach();
   // Behind the backs of calls: some of it still waits when the end comes.
-  auto f = compile([](Tensor x, int k) { return tanh(x * k) + exp(x - k); }, {.max_specializations = 1000, .on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile([](Tensor x, int k) { return tanh(x * k) + exp(x - k); },
+                   {.max_specializations = 1000, .on_miss = OnMiss::ServeMeanwhile});
   for (int k = 0; k < 30; ++k) f(ones({3, 4}), k);
   const char* ms = std::getenv("REPRISE_TEST_MS");
   std::this_thread::sleep_for(std::chrono::milliseconds(ms ? std::atoi(ms) : 0));
@@ -270,8 +290,7 @@ TEST(Probe, EndsWithProfiles) {
 TEST(Profile, OfWhatIsGoneIsPrintedAlsoIfItWasSwitchedOff) {
   const Ended e = run_probe("EndsWithProfiles", "REPRISE_PROFILE=1");
   EXPECT_EQ(e.status, 0) << e.text;
-  for (const char* name : {" profiled: ", " switched off: "})
-    EXPECT_NE(e.text.find(name), std::string::npos) << e.text;
+  for (const char* name : {" profiled: ", " switched off: "}) EXPECT_NE(e.text.find(name), std::string::npos) << e.text;
 }
 
 }  // namespace

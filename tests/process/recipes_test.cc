@@ -38,7 +38,9 @@ class Folder {
     std::error_code ignored;
     fs::remove_all(path, ignored);
   }
-  std::string environment(const std::string& more = "") const { return "REPRISE_CACHE_DIR='" + path + "' REPRISE_LOG=compile " + more; }
+  std::string environment(const std::string& more = "") const {
+    return "REPRISE_CACHE_DIR='" + path + "' REPRISE_LOG=compile " + more;
+  }
   /// Those files that hold recipes.
   std::vector<fs::path> recipes() const {
     std::vector<fs::path> found;
@@ -82,18 +84,23 @@ TEST(Probe, CompilesPrograms) {
     auto w = [](Int o, Int k) { return randn({o, k}) * 0.1; };
     layers.push_back({w(8, 8), w(8, 8), w(8, 8), w(8, 8), w(16, 8), w(8, 16), ones({8})});
   }
-  auto encoder = compile([](Tensor x, const std::vector<Layer>& all, bool causal) {
-    for (const Layer& l : all) x = attend(x, l, causal);
-    return x;
-  }, {.name = "encoder"});
+  auto encoder = compile(
+      [](Tensor x, const std::vector<Layer>& all, bool causal) {
+        for (const Layer& l : all) x = attend(x, l, causal);
+        return x;
+      },
+      {.name = "encoder"});
   for (int t : {5, 9}) say(encoder(randn({2, t, 8}), layers, false)), say(encoder(randn({3, t, 8}), layers, true));
-  auto writes = compile([](Tensor cache, Tensor x, Int at) {
-    cache.slice(0, at, at + x.size(0)).copy_(x * 2);
-    x.add_(1);
-    Tensor y = cat({cache, x}, 0);
-    for (int i = 0; i < 4; ++i) y = y.index_select(0, arange(y.size(0)).flip({0})) + y.amax(0, true) * 0.5 + y.cumsum(0);
-    return std::pair(y, y.size(0) * 3 + at);
-  }, {.name = "writes"});
+  auto writes = compile(
+      [](Tensor cache, Tensor x, Int at) {
+        cache.slice(0, at, at + x.size(0)).copy_(x * 2);
+        x.add_(1);
+        Tensor y = cat({cache, x}, 0);
+        for (int i = 0; i < 4; ++i)
+          y = y.index_select(0, arange(y.size(0)).flip({0})) + y.amax(0, true) * 0.5 + y.cumsum(0);
+        return std::pair(y, y.size(0) * 3 + at);
+      },
+      {.name = "writes"});
   Tensor cache = zeros({10, 4});
   for (int n : {2, 3}) {
     auto [y, number] = writes(cache, randn({n, 4}), n);
@@ -101,11 +108,13 @@ TEST(Probe, CompilesPrograms) {
     out += " " + std::to_string(std::int64_t(number));
   }
   EXPECT_EQ(encoder.stats().eager_fallbacks + writes.stats().eager_fallbacks, 0);
-  const std::string guards = std::regex_replace(encoder.explain() + writes.explain(), std::regex("[0-9.]+ (us|ms|s|ns)\\b|0x[0-9a-f]+"), "-");
+  const std::string guards =
+      std::regex_replace(encoder.explain() + writes.explain(), std::regex("[0-9.]+ (us|ms|s|ns)\\b|0x[0-9a-f]+"), "-");
   if (std::getenv("REPRISE_TEST_EXPLAIN")) std::printf("%s\n", guards.c_str());
   const CounterSnapshot c = counter_snapshot();
   std::printf("came:%s %zu\n", out.c_str(), std::hash<std::string>()(guards));
-  std::printf("took: made %d found %d kernels %d\n", static_cast<int>(c.recipes_made), static_cast<int>(c.recipes_found), static_cast<int>(c.kernel_compiles));
+  std::printf("took: made %d found %d kernels %d\n", static_cast<int>(c.recipes_made),
+              static_cast<int>(c.recipes_found), static_cast<int>(c.kernel_compiles));
 }
 
 std::string line(const Ended& e, const std::string& name) {
@@ -116,7 +125,8 @@ std::string line(const Ended& e, const std::string& name) {
 
 TEST(Recipes, ASecondProcessMakesNothing) {
   const Folder folder;
-  const Ended first = run_probe("CompilesPrograms", folder.environment()), second = run_probe("CompilesPrograms", folder.environment());
+  const Ended first = run_probe("CompilesPrograms", folder.environment()),
+              second = run_probe("CompilesPrograms", folder.environment());
   EXPECT_EQ(line(first, "took").substr(0, 22), "took: made 3 found 0 k") << first.text;
   EXPECT_EQ(line(second, "took"), "took: made 0 found 3 kernels 0") << second.text;
   EXPECT_EQ(line(second, "came"), line(first, "came"));
@@ -125,7 +135,8 @@ TEST(Recipes, ASecondProcessMakesNothing) {
 
 TEST(Recipes, AreAsTheyWouldBeMade) {
   const Folder folder;
-  const Ended first = run_probe("CompilesPrograms", folder.environment("REPRISE_RECIPES=verify")), second = run_probe("CompilesPrograms", folder.environment("REPRISE_RECIPES=verify"));
+  const Ended first = run_probe("CompilesPrograms", folder.environment("REPRISE_RECIPES=verify")),
+              second = run_probe("CompilesPrograms", folder.environment("REPRISE_RECIPES=verify"));
   const Ended third = run_probe("CompilesPrograms", folder.environment("REPRISE_RECIPES=off"));
   EXPECT_NE(second.text.find("recipe verified"), std::string::npos) << second.text;
   EXPECT_EQ(line(second, "took"), "took: made 3 found 0 kernels 0");
@@ -147,9 +158,15 @@ TEST(Recipes, WhatIsDamagedIsMadeAnew) {
   const Ended again = run_probe("CompilesPrograms", folder.environment());
   EXPECT_EQ(line(again, "took"), "took: made 3 found 0 kernels 0") << again.text;
   EXPECT_EQ(line(again, "came"), came);
-  EXPECT_NE(again.text.find("recipe not used: the file " + files[0].filename().string() + " is damaged"), std::string::npos) << again.text;
-  EXPECT_NE(again.text.find("recipe not used: the file " + files[1].filename().string() + " is damaged"), std::string::npos) << again.text;
-  EXPECT_NE(again.text.find("recipe not used: the file " + files[2].filename().string() + " may be somebody else's"), std::string::npos) << again.text;
+  EXPECT_NE(again.text.find("recipe not used: the file " + files[0].filename().string() + " is damaged"),
+            std::string::npos)
+      << again.text;
+  EXPECT_NE(again.text.find("recipe not used: the file " + files[1].filename().string() + " is damaged"),
+            std::string::npos)
+      << again.text;
+  EXPECT_NE(again.text.find("recipe not used: the file " + files[2].filename().string() + " may be somebody else's"),
+            std::string::npos)
+      << again.text;
   EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment()), "took"), "took: made 0 found 3 kernels 0");
 }
 
@@ -157,9 +174,16 @@ TEST(Recipes, OfOtherSettingsAreOthers) {
   const Folder folder;
   const std::string came = line(run_probe("CompilesPrograms", folder.environment()), "came");
   for (const char* other : {"REPRISE_MODE=no-fuse", "REPRISE_WRITERS=values", "REPRISE_PATTERNS=none"})
-    EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment(other)), "took").substr(0, 22), "took: made 3 found 0 k") << other;
-  EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment("REPRISE_LOG=passes")), "took"), "took: made 0 found 0 kernels 0");
-  EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment("REPRISE_RECORDINGS_MAX=4 REPRISE_THREADS=1 REPRISE_CACHE_BYTES=100000000")), "came"), came);
+    EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment(other)), "took").substr(0, 22),
+              "took: made 3 found 0 k")
+        << other;
+  EXPECT_EQ(line(run_probe("CompilesPrograms", folder.environment("REPRISE_LOG=passes")), "took"),
+            "took: made 0 found 0 kernels 0");
+  EXPECT_EQ(
+      line(run_probe("CompilesPrograms",
+                     folder.environment("REPRISE_RECORDINGS_MAX=4 REPRISE_THREADS=1 REPRISE_CACHE_BYTES=100000000")),
+           "came"),
+      came);
 }
 
 TEST(Recipes, SeveralProcessesAtOnce) {
@@ -184,12 +208,14 @@ TEST(Probe, CallsFamilies) {
   auto [y, at] = f(randn({2, 3, 6, 6}), randn({3, 3, 3, 3}), arange(0, 1, 0.125));
   const CounterSnapshot c = counter_snapshot();
   std::printf("\ncame: %.17g %.17g\n", y.to(kFloat64).sum().item<double>(), at.to(kFloat64).sum().item<double>());
-  std::printf("took: made %d found %d kernels %d\n", static_cast<int>(c.recipes_made), static_cast<int>(c.recipes_found), static_cast<int>(c.kernel_compiles));
+  std::printf("took: made %d found %d kernels %d\n", static_cast<int>(c.recipes_made),
+              static_cast<int>(c.recipes_found), static_cast<int>(c.kernel_compiles));
 }
 
 TEST(Recipes, OfOperatorsThatRegisterThemselves) {
   const Folder folder;
-  const Ended first = run_probe("CallsFamilies", folder.environment()), second = run_probe("CallsFamilies", folder.environment("REPRISE_TEST_OTHER_ORDER=1"));
+  const Ended first = run_probe("CallsFamilies", folder.environment()),
+              second = run_probe("CallsFamilies", folder.environment("REPRISE_TEST_OTHER_ORDER=1"));
   EXPECT_EQ(line(first, "took").substr(0, 22), "took: made 1 found 0 k") << first.text;
   EXPECT_EQ(line(second, "took").substr(0, 20), "took: made 0 found 1") << second.text;
   EXPECT_EQ(line(second, "came"), line(first, "came"));

@@ -21,7 +21,9 @@ std::vector<double> values(const Tensor& t) {
   dispatch(impl.dtype, [&](auto* p) {
     using T = std::remove_pointer_t<decltype(p)>;
     const char* data = impl.data();
-    for_each_offset(impl, [&](std::int64_t at) { out.push_back(convert_element<double>(load_element<T>(data + at * item_size(impl.dtype)))); });
+    for_each_offset(impl, [&](std::int64_t at) {
+      out.push_back(convert_element<double>(load_element<T>(data + at * item_size(impl.dtype))));
+    });
   });
   return out;
 }
@@ -31,10 +33,13 @@ std::string difference_of_values(const Tensor& want, const Tensor& got, double t
   double scale = 1;
   for (double v : w)
     if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
-  const double allowed = is_floating(want.dtype()) ? tolerance * scale : tolerance >= 1e-2 ? 1 : 0;  // rounded to an integer beside the halfway point
+  // rounded to an integer beside the halfway point
+  const double allowed = is_floating(want.dtype()) ? tolerance * scale : tolerance >= 1e-2 ? 1 : 0;
   for (std::size_t j = 0; j < w.size(); ++j) {
     const bool same = w[j] == g[j] || (std::isnan(w[j]) && std::isnan(g[j])) || std::abs(w[j] - g[j]) <= allowed;
-    if (!same) return "element " + std::to_string(j) + ": eager " + std::to_string(w[j]) + ", compiled " + std::to_string(g[j]) + ", apart by " + std::to_string(std::abs(w[j] - g[j]) / scale);
+    if (!same)
+      return "element " + std::to_string(j) + ": eager " + std::to_string(w[j]) + ", compiled " + std::to_string(g[j]) +
+             ", apart by " + std::to_string(std::abs(w[j] - g[j]) / scale);
   }
   return "";
 }
@@ -47,9 +52,9 @@ std::string text(const std::int64_t* v, int n) {
 
 bool same_storage(const Tensor& a, const Tensor& b) { return a.impl()->storage == b.impl()->storage; }
 
-// A result that alone shows a part of a storage which the function made (by a slice, say, even if it is all of it with these
-// sizes) and is laid out as what is made: eager keeps all of that storage, compiled makes the part (README, "Limits"). Where it
-// begins differs; sizes, strides and values are the same.
+// A result that alone shows a part of a storage which the function made (by a slice, say, even if it is all of it with
+// these sizes) and is laid out as what is made: eager keeps all of that storage, compiled makes the part (README,
+// "Limits"). Where it begins differs; sizes, strides and values are the same.
 bool is_lone_part(const Seen& s, std::size_t i) {
   if (i >= s.results || !s.parts[i]) return false;
   for (std::size_t j = 0; j < s.tensors.size(); ++j)
@@ -59,18 +64,24 @@ bool is_lone_part(const Seen& s, std::size_t i) {
 
 std::string name_of(const Seen& s, std::size_t i) {
   static const char* const names[] = {"x", "y", "z", "v", "c", "i", "m", "w", "captured", "ids"};
-  return i < s.results ? "result " + std::to_string(i) : "argument " + (s.names.empty() ? names[i - s.results] : s.names[i - s.results]);
+  return i < s.results ? "result " + std::to_string(i)
+                       : "argument " + (s.names.empty() ? names[i - s.results] : s.names[i - s.results]);
 }
 
 std::string difference_of_layouts(const Seen& want, const Seen& got, std::size_t i) {
   const TensorImpl &w = *want.tensors[i].impl(), &g = *got.tensors[i].impl();
   for (int d = 0; d < w.rank; ++d)
-    if (w.strides[d] != g.strides[d]) return "sizes " + text(w.sizes, w.rank) + ", strides: eager " + text(w.strides, w.rank) + ", compiled " + text(g.strides, w.rank);
-  if (w.offset != g.offset && !is_lone_part(want, i)) return "offset: eager " + std::to_string(w.offset) + ", compiled " + std::to_string(g.offset);
+    if (w.strides[d] != g.strides[d])
+      return "sizes " + text(w.sizes, w.rank) + ", strides: eager " + text(w.strides, w.rank) + ", compiled " +
+             text(g.strides, w.rank);
+  if (w.offset != g.offset && !is_lone_part(want, i))
+    return "offset: eager " + std::to_string(w.offset) + ", compiled " + std::to_string(g.offset);
   for (std::size_t j = 0; j < i; ++j) {
     const bool shared = same_storage(want.tensors[i], want.tensors[j]), one = want.tensors[i].is_same(want.tensors[j]);
-    if (shared != same_storage(got.tensors[i], got.tensors[j])) return std::string(shared ? "only eager" : "only compiled") + " shares storage with " + name_of(want, j);
-    if (one != got.tensors[i].is_same(got.tensors[j])) return std::string(one ? "only eager" : "only compiled") + " is the same tensor as " + name_of(want, j);
+    if (shared != same_storage(got.tensors[i], got.tensors[j]))
+      return std::string(shared ? "only eager" : "only compiled") + " shares storage with " + name_of(want, j);
+    if (one != got.tensors[i].is_same(got.tensors[j]))
+      return std::string(one ? "only eager" : "only compiled") + " is the same tensor as " + name_of(want, j);
   }
   return "";
 }
@@ -83,7 +94,8 @@ std::vector<Version> versions_of(const std::vector<Tensor>& tensors) {
   return versions;
 }
 
-Seen seen(const std::vector<Tensor>& results, const std::vector<Tensor>& arguments, std::vector<Version> versions, std::vector<bool> parts) {
+Seen seen(const std::vector<Tensor>& results, const std::vector<Tensor>& arguments, std::vector<Version> versions,
+          std::vector<bool> parts) {
   Seen s{results, results.size(), std::move(versions), std::move(parts), {}};
   s.tensors.insert(s.tensors.end(), arguments.begin(), arguments.end());
   return s;
@@ -93,7 +105,8 @@ std::string difference(const Seen& want, const Seen& got, double tolerance) {
   for (std::size_t i = 0; i < want.tensors.size(); ++i) {
     const Tensor &w = want.tensors[i], &g = got.tensors[i];
     const std::string at = name_of(want, i) + ": ";
-    if (w.dtype() != g.dtype()) return at + "eager " + std::string(dtype_name(w.dtype())) + ", compiled " + std::string(dtype_name(g.dtype()));
+    if (w.dtype() != g.dtype())
+      return at + "eager " + std::string(dtype_name(w.dtype())) + ", compiled " + std::string(dtype_name(g.dtype()));
     if (w.dim() != g.dim() || !std::equal(w.impl()->sizes, w.impl()->sizes + w.dim(), g.impl()->sizes))
       return at + "sizes: eager " + text(w.impl()->sizes, w.dim()) + ", compiled " + text(g.impl()->sizes, g.dim());
     if (std::string d = difference_of_values(w, g, tolerance); !d.empty()) return at + d;
@@ -105,10 +118,12 @@ std::string difference(const Seen& want, const Seen& got, double tolerance) {
     auto written = [&](const Seen& s) {
       const Version& before = s.versions[i];
       const Tensor& now = s.tensors[s.results + i];
-      return before.storage.version() != before.writes || (!now.shares_storage_with(before.storage) && now.version() != 0);
+      return before.storage.version() != before.writes ||
+             (!now.shares_storage_with(before.storage) && now.version() != 0);
     };
     const bool w = written(want), g = written(got);
-    if (w != g) return name_of(want, want.results + i) + ": only " + (w ? "eager" : "compiled") + " counts a write (version)";
+    if (w != g)
+      return name_of(want, want.results + i) + ": only " + (w ? "eager" : "compiled") + " counts a write (version)";
   }
   return "";
 }
@@ -129,11 +144,14 @@ std::string fill(const Tensor& t, std::size_t with) {
 std::string difference_after_writes(const Seen& want, const Seen& got, double tolerance, bool thoroughly) {
   for (std::size_t i = 0; i < want.tensors.size(); ++i) {
     const std::string w = fill(want.tensors[i], i), g = fill(got.tensors[i], i);
-    if (w != g) return "a write to " + name_of(want, i) + ": eager " + (w.empty() ? "writes" : "throws " + w) + ", compiled " + (g.empty() ? "writes" : "throws " + g);
+    if (w != g)
+      return "a write to " + name_of(want, i) + ": eager " + (w.empty() ? "writes" : "throws " + w) + ", compiled " +
+             (g.empty() ? "writes" : "throws " + g);
     if (!thoroughly && i + 1 < want.tensors.size()) continue;
     Seen a = want, b = got;
     a.versions.clear(), b.versions.clear();
-    if (std::string d = difference(a, b, tolerance); !d.empty()) return "after a write to " + (thoroughly ? name_of(want, i) : "each tensor") + ": " + d;
+    if (std::string d = difference(a, b, tolerance); !d.empty())
+      return "after a write to " + (thoroughly ? name_of(want, i) : "each tensor") + ": " + d;
   }
   return "";
 }

@@ -28,11 +28,13 @@ struct Row {
   const char* text;
   Tensor (*run)(const Tensor& a, const Tensor& b, Int m, int c, const In& in);
 };
-#define DATA_ROW(...)                                                                                            \
-  Row{#__VA_ARGS__, [](const Tensor& a, const Tensor& b, Int m, int c, const In& in) -> Tensor {                 \
+#define DATA_ROW(...)                                                                                        \
+  Row {                                                                                                      \
+#__VA_ARGS__, [](const Tensor& a, const Tensor& b, Int m, int c, const In& in) -> Tensor {                 \
         static_cast<void>(a), static_cast<void>(b), static_cast<void>(m), static_cast<void>(c), static_cast<void>(in); \
         __VA_ARGS__;                                                                                             \
-      }}
+      } \
+  }
 Tensor last(const Tensor& a) { return a.dim() ? a : a.unsqueeze(0); }
 Tensor mat(const Tensor& a) { return a.dim() >= 2 ? a : last(a).unsqueeze(0); }
 
@@ -145,22 +147,14 @@ const Row kRows[] = {
 /// Numbers of data.
 Int number(int which, const Tensor& a, const In& in) {
   switch (which % 8) {
-    case 0:
-      return in.z.item().to_int();
-    case 1:
-      return in.k.item().to_int();
-    case 2:
-      return in.z.item().to_int() + in.k.item().to_int();
-    case 3:
-      return in.z.item().to_int() * 2 + 1;
-    case 4:
-      return in.mask.sum().item().to_int();
-    case 5:
-      return last(a).size(-1);
-    case 6:
-      return check_size(in.z.item().to_int(), 0, 4);
-    default:
-      return last(a).size(0) - 1;
+    case 0: return in.z.item().to_int();
+    case 1: return in.k.item().to_int();
+    case 2: return in.z.item().to_int() + in.k.item().to_int();
+    case 3: return in.z.item().to_int() * 2 + 1;
+    case 4: return in.mask.sum().item().to_int();
+    case 5: return last(a).size(-1);
+    case 6: return check_size(in.z.item().to_int(), 0, 4);
+    default: return last(a).size(0) - 1;
   }
 }
 
@@ -283,8 +277,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 TEST(RandomDataSizes, EagerAndCompiledAgree) {
   // A check reports what is served eagerly because an assumption does not hold.
   if (std::getenv("REPRISE_CHECK")) GTEST_SKIP();
-  const std::uint64_t first = from_environment("FUZZ_SEED", 0),
-                      count = from_environment("FUZZ_PROGRAMS", 2000) / 8;
+  const std::uint64_t first = from_environment("FUZZ_SEED", 0), count = from_environment("FUZZ_PROGRAMS", 2000) / 8;
   const std::uint64_t most_failures = from_environment("FUZZ_FAILURES", 3);
   const bool told = std::getenv("FUZZ_DATA_REASONS");
   Tally tally;

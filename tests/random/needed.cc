@@ -37,7 +37,9 @@ void add_guard(const std::string& line, One& one) {
   const std::size_t begin = line.find_first_not_of(' '), semicolon = line.find("  ; ");
   if (begin == std::string::npos || semicolon == std::string::npos) return;
   std::string why = line.substr(semicolon + 4);
-  if (const std::size_t comma = why.rfind(", "); comma != std::string::npos && why.find(':', comma) != std::string::npos) why.resize(comma);
+  if (const std::size_t comma = why.rfind(", ");
+      comma != std::string::npos && why.find(':', comma) != std::string::npos)
+    why.resize(comma);
   one.guards[line.substr(begin, semicolon - begin)] = why;
 }
 

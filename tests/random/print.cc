@@ -50,8 +50,10 @@ std::string list(const std::int64_t* values, int n) {
 void print_arguments(std::ostream& out, const Call& call) {
   const Given given = make_arguments(call);
   const Arguments& a = given.arguments;
-  const std::pair<const char*, const Tensor*> all[] = {{"x", &a.x}, {"y", &a.y}, {"z", &a.z}, {"v", &a.v}, {"c", &a.c}, {"i", &a.i}, {"m", &a.m},
-                                                       {"w", &a.w}, {"captured", &given.captured}, {"ids", &a.ids}};
+  const std::pair<const char*, const Tensor*> all[] = {{"x", &a.x},    {"y", &a.y}, {"z", &a.z},
+                                                       {"v", &a.v},    {"c", &a.c}, {"i", &a.i},
+                                                       {"m", &a.m},    {"w", &a.w}, {"captured", &given.captured},
+                                                       {"ids", &a.ids}};
   std::map<const Storage*, std::string> storages;
   std::map<const TensorImpl*, std::string> tensors;
   for (const auto& [name, t] : all) {
@@ -65,9 +67,15 @@ void print_arguments(std::ostream& out, const Call& call) {
     if (storage.empty()) {
       storage = std::string("all_of_") + name;
       const std::int64_t n = impl.storage->bytes / item_size(impl.dtype);
-      out << "    Tensor " << storage << " = values(" << n << ", " << call.data % 1000 << ")" << (impl.dtype == DType::Int64 ? std::string(name) == "ids" ? ".abs().mul(8).to(kInt64)" : ".mul(8).to(kInt64)" : impl.dtype == DType::Bool ? " > 0.3" : "") << ";\n";
+      out << "    Tensor " << storage << " = values(" << n << ", " << call.data % 1000 << ")"
+          << (impl.dtype == DType::Int64
+                  ? std::string(name) == "ids" ? ".abs().mul(8).to(kInt64)" : ".mul(8).to(kInt64)"
+              : impl.dtype == DType::Bool ? " > 0.3"
+                                          : "")
+          << ";\n";
     }
-    out << "    g." << name << " = " << storage << ".as_strided(" << list(impl.sizes, impl.rank) << ", " << list(impl.strides, impl.rank) << ", " << impl.offset << ");\n";
+    out << "    g." << name << " = " << storage << ".as_strided(" << list(impl.sizes, impl.rank) << ", "
+        << list(impl.strides, impl.rank) << ", " << impl.offset << ");\n";
   }
   out << "    g.n = " << a.n.value() << ";\n";
 }
@@ -77,24 +85,33 @@ void print_arguments(std::ostream& out, const Call& call) {
 std::string Call::str() const {
   static const char* const sharing_names[] = {"none", "same", "overlapping", "disjoint", "captured", "captured part"};
   static const char* const layouts[] = {"plain", "transposed", "part", "stepped", "expanded", "transposed part"};
-  return "N=" + std::to_string(n) + " M=" + std::to_string(m) + " K=" + std::to_string(k) + " sharing " + sharing_names[static_cast<int>(sharing)] + ", x " +
-         layouts[static_cast<int>(layout)] + (again ? ", on what the call before left" : "");
+  return "N=" + std::to_string(n) + " M=" + std::to_string(m) + " K=" + std::to_string(k) + " sharing " +
+         sharing_names[static_cast<int>(sharing)] + ", x " + layouts[static_cast<int>(layout)] +
+         (again ? ", on what the call before left" : "");
 }
 
 std::string print(const Program& p, const std::vector<Call>& calls) {
   std::ostringstream out;
-  out << "#include <cstdio>\n#include <reprise/reprise.h>\n#include \"graph/register_op.h\"\n#include \"graph/shape_rules.h\"\n#include \"graph/writers.h\"\n"
-         "#include \"kernels/plan/columns.h\"\n#include \"kernels/reference/elements.h\"\n#include <reprise/library.h>\nusing namespace reprise;\n" << kPrelude << "\n" << kOperators << "\n";
+  out << "#include <cstdio>\n#include <reprise/reprise.h>\n#include \"graph/register_op.h\"\n#include "
+         "\"graph/shape_rules.h\"\n#include \"graph/writers.h\"\n"
+         "#include \"kernels/plan/columns.h\"\n#include \"kernels/reference/elements.h\"\n#include "
+         "<reprise/library.h>\nusing namespace reprise;\n"
+      << kPrelude << "\n"
+      << kOperators << "\n";
   out << "struct Given { Tensor x, y, z, v, c, i, m, w, ids; Int n; Tensor captured; };\n"
          "Tensor values(Int n, Int seed) { return (remainder((arange(n) + seed) * 37, 33) - 16) / 8.0; }\n"
-         "std::vector<Tensor> f(Tensor x, Tensor y, Tensor z, Tensor v, Tensor c, Tensor i, Tensor m, Tensor w, Tensor ids, Int n, const Tensor& captured) {\n";
+         "std::vector<Tensor> f(Tensor x, Tensor y, Tensor z, Tensor v, Tensor c, Tensor i, Tensor m, Tensor w, Tensor "
+         "ids, Int n, const Tensor& captured) {\n";
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     const Step& s = p.steps[i];
     if (s.row == Step::kDropped) continue;
     const std::string a = name_of(p, s.a);
     std::ostringstream number;
     number << std::showpoint << s.number();
-    std::string text = substitute(all_rows()[s.row].text, {{"a", a}, {"b", name_of(p, s.b)}, {"c", number.str()}, {"d", "dim_of(" + a + ", " + std::to_string(s.q) + ")"}});
+    std::string text = substitute(all_rows()[s.row].text, {{"a", a},
+                                                           {"b", name_of(p, s.b)},
+                                                           {"c", number.str()},
+                                                           {"d", "dim_of(" + a + ", " + std::to_string(s.q) + ")"}});
     out << "  Tensor t" << i + Program::kPool << " = ";
     if (text.starts_with("return ") && text.find(';') == std::string::npos) out << text.substr(7) << ";\n";
     else out << "[&] { " << text << "; }();\n";
@@ -104,16 +121,22 @@ std::string print(const Program& p, const std::vector<Call>& calls) {
   out << "};\n}\n"
          "int main() {\n"
          "  Tensor captured;\n"
-         "  auto body = [&](Tensor x, Tensor y, Tensor z, Tensor v, Tensor c, Tensor i, Tensor m, Tensor w, Tensor ids, Int n) { return f(x, y, z, v, c, i, m, w, ids, n, captured); };\n"
+         "  auto body = [&](Tensor x, Tensor y, Tensor z, Tensor v, Tensor c, Tensor i, Tensor m, Tensor w, Tensor "
+         "ids, Int n) { return f(x, y, z, v, c, i, m, w, ids, n, captured); };\n"
          "  auto compiled = compile(body);\n"
          "  auto both = [&](auto make) {\n"
          "    for (bool is_compiled : {false, true}) try {\n"
          "      Given g = make();\n"
          "      captured = g.captured;\n"
-         "      auto show = [&](const char* name, const Tensor& t) { std::printf(\"%s %s: %s strides\", is_compiled ? \"compiled\" : \"eager\", name, t.str().c_str()); for (Int s : t.strides()) std::printf(\" %s\", s.str().c_str()); std::printf(\"\\n\"); };\n"
-         "      for (const Tensor& t : is_compiled ? compiled(g.x, g.y, g.z, g.v, g.c, g.i, g.m, g.w, g.ids, g.n) : body(g.x, g.y, g.z, g.v, g.c, g.i, g.m, g.w, g.ids, g.n)) show(\"result\", t);\n"
-         "      show(\"x\", g.x), show(\"y\", g.y), show(\"z\", g.z), show(\"v\", g.v), show(\"c\", g.c), show(\"i\", g.i), show(\"m\", g.m), show(\"w\", g.w), show(\"captured\", g.captured);\n"
-         "    } catch (const Error& e) { std::printf(\"%s throws %s\\n\", is_compiled ? \"compiled\" : \"eager\", e.what()); }\n"
+         "      auto show = [&](const char* name, const Tensor& t) { std::printf(\"%s %s: %s strides\", is_compiled ? "
+         "\"compiled\" : \"eager\", name, t.str().c_str()); for (Int s : t.strides()) std::printf(\" %s\", "
+         "s.str().c_str()); std::printf(\"\\n\"); };\n"
+         "      for (const Tensor& t : is_compiled ? compiled(g.x, g.y, g.z, g.v, g.c, g.i, g.m, g.w, g.ids, g.n) : "
+         "body(g.x, g.y, g.z, g.v, g.c, g.i, g.m, g.w, g.ids, g.n)) show(\"result\", t);\n"
+         "      show(\"x\", g.x), show(\"y\", g.y), show(\"z\", g.z), show(\"v\", g.v), show(\"c\", g.c), show(\"i\", "
+         "g.i), show(\"m\", g.m), show(\"w\", g.w), show(\"captured\", g.captured);\n"
+         "    } catch (const Error& e) { std::printf(\"%s throws %s\\n\", is_compiled ? \"compiled\" : \"eager\", "
+         "e.what()); }\n"
          "    std::printf(\"served eagerly: %s\\n\", compiled.stats().last_fallback_reason.c_str());\n"
          "  };\n";
   for (const Call& call : calls) {

@@ -11,18 +11,22 @@ namespace reprise::fuzz {
 std::span<const Row> all_rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), family_rows(), data_rows()}) all.insert(all.end(), some.begin(), some.end());
+    for (std::span<const Row> some : {math_rows(), view_rows(), write_rows(), family_rows(), data_rows()})
+      all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return rows;
 }
 
 bool Program::has(unsigned flags) const {
-  return std::any_of(steps.begin(), steps.end(), [&](const Step& s) { return s.row != Step::kDropped && all_rows()[s.row].flags & flags; });
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](const Step& s) { return s.row != Step::kDropped && all_rows()[s.row].flags & flags; });
 }
 
 bool Program::of_data() const {
-  return std::any_of(steps.begin(), steps.end(), [](const Step& s) { return s.row != Step::kDropped && s.row >= all_rows().size() - data_rows().size(); });
+  return std::any_of(steps.begin(), steps.end(), [](const Step& s) {
+    return s.row != Step::kDropped && s.row >= all_rows().size() - data_rows().size();
+  });
 }
 
 bool Program::may_be_part(unsigned i) const {
@@ -31,7 +35,8 @@ bool Program::may_be_part(unsigned i) const {
     i = s.a;
     if (s.row == Step::kDropped) continue;
     const std::string_view text = all_rows()[s.row].text;
-    for (const char* cut : {"slice(", "select(", "narrow(", "chunk(", "split(", "unbind(", "diagonal(", "unfold(", "as_strided(", "resize_(", "[0]", "expand", "median(", "kthvalue("})
+    for (const char* cut : {"slice(", "select(", "narrow(", "chunk(", "split(", "unbind(", "diagonal(", "unfold(",
+                            "as_strided(", "resize_(", "[0]", "expand", "median(", "kthvalue("})
       if (text.find(cut) != std::string_view::npos) return true;
   }
   return false;
@@ -79,10 +84,19 @@ Given make_arguments(const Call& call) {
   switch (call.sharing) {
     case Sharing::None: a.x = with_layout(rng, n, m, call.layout), a.w = random_tensor(rng, {n, m}); break;
     case Sharing::Same: a.x = a.w = with_layout(rng, n, m, call.layout); break;
-    case Sharing::Overlapping: a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, 0, m).slice(0, 1, n + 1); break;
-    case Sharing::Disjoint: a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, m, 2 * m).slice(0, 0, n); break;
-    case Sharing::Captured: a.x = given.captured = with_layout(rng, n, m, call.layout), a.w = random_tensor(rng, {n, m}); break;
-    case Sharing::CapturedPart: a.x = base.slice(1, 0, m).slice(0, 0, n), given.captured = base.slice(1, m, 2 * m).slice(0, 1, n + 1), a.w = random_tensor(rng, {n, m}); break;
+    case Sharing::Overlapping:
+      a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, 0, m).slice(0, 1, n + 1);
+      break;
+    case Sharing::Disjoint:
+      a.x = base.slice(1, 0, m).slice(0, 0, n), a.w = base.slice(1, m, 2 * m).slice(0, 0, n);
+      break;
+    case Sharing::Captured:
+      a.x = given.captured = with_layout(rng, n, m, call.layout), a.w = random_tensor(rng, {n, m});
+      break;
+    case Sharing::CapturedPart:
+      a.x = base.slice(1, 0, m).slice(0, 0, n), given.captured = base.slice(1, m, 2 * m).slice(0, 1, n + 1),
+      a.w = random_tensor(rng, {n, m});
+      break;
   }
   a.y = random_tensor(rng, {m, call.k});
   a.z = random_tensor(rng, {m, n}).transpose(0, 1);
@@ -113,8 +127,8 @@ Program random_program(std::mt19937& rng, int length, bool data) {
   Program p;
   const std::size_t others = all_rows().size() - data_rows().size();
   const std::span<const Row> rows = data ? all_rows() : all_rows().first(others);
-  // Half of the programs are compared bit for bit, most others add up floats, a few compute in half precision. Every other
-  // program is mostly views and writes.
+  // Half of the programs are compared bit for bit, most others add up floats, a few compute in half precision. Every
+  // other program is mostly views and writes.
   const unsigned flavour = rng() % 8;
   const bool aliasing = rng() % 2;
   std::vector<double> weights;
@@ -122,7 +136,9 @@ Program random_program(std::mt19937& rng, int length, bool data) {
   static const bool families = std::getenv("FUZZ_FAMILIES") != nullptr;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool of_data = i >= others, of_a_family = !of_data && i >= others - family_rows().size();
-    const double by_kind = families ? (of_a_family ? 1 : 0.2) : aliasing && !(rows[i].flags & (kView | kWrites)) ? 0.1 : 1;
+    const double by_kind = families                                           ? (of_a_family ? 1 : 0.2)
+                           : aliasing && !(rows[i].flags & (kView | kWrites)) ? 0.1
+                                                                              : 1;
     weights.push_back(rows[i].weight * by_kind * (of_data ? 4 : 1));
   }
   std::discrete_distribution<unsigned> kinds(weights.begin(), weights.end());
@@ -136,7 +152,8 @@ Program random_program(std::mt19937& rng, int length, bool data) {
   // Each step is tried on one set of sizes: most programs then work on most sizes, and a few must be refused by both.
   p.square = rng() % 6 == 0;
   const bool may_fail = rng() % 16 == 0;
-  const Given trial = make_arguments({p.square ? 5 : 3, 5, 8, Sharing::None, XLayout::Plain, static_cast<unsigned>(rng()), false});
+  const Given trial =
+      make_arguments({p.square ? 5 : 3, 5, 8, Sharing::None, XLayout::Plain, static_cast<unsigned>(rng()), false});
   std::vector<Tensor> pool = trial.arguments.pool();
   pool.push_back(trial.captured);
   for (int i = 0; i < length; ++i) {
@@ -149,7 +166,9 @@ Program random_program(std::mt19937& rng, int length, bool data) {
       };
       Step s{kinds(rng), pick(), pick(), static_cast<unsigned>(rng() % 64), static_cast<unsigned>(rng() % 64)};
       if (p.square && i == 0) {
-        while (rows[s.row].text != std::string("return a + b") && rows[s.row].text != std::string("return maximum(a, b)")) s.row = (s.row + 1) % static_cast<unsigned>(rows.size());
+        while (rows[s.row].text != std::string("return a + b") &&
+               rows[s.row].text != std::string("return maximum(a, b)"))
+          s.row = (s.row + 1) % static_cast<unsigned>(rows.size());
         s.a = 0, s.b = 2;
       }
       if (!fits(rows[s.row])) {
@@ -171,7 +190,8 @@ Program random_program(std::mt19937& rng, int length, bool data) {
     }
   }
   const int n = 1 + static_cast<int>(rng() % 4);
-  for (int i = 0; i < n; ++i) p.results.push_back(static_cast<unsigned>(i == 0 ? pool.size() - 1 : rng() % pool.size()));
+  for (int i = 0; i < n; ++i)
+    p.results.push_back(static_cast<unsigned>(i == 0 ? pool.size() - 1 : rng() % pool.size()));
   return p;
 }
 
@@ -188,8 +208,8 @@ std::vector<Call> random_calls(std::mt19937& rng, const Program& p, bool layouts
     else if (rng() % 2) c.layout = static_cast<XLayout>(rng() % 6);
     kinds.push_back(c);
   }
-  // Sizes alternate, so that each set of guards is asked of calls that it admits and of others; some calls work on what the
-  // one before has left.
+  // Sizes alternate, so that each set of guards is asked of calls that it admits and of others; some calls work on what
+  // the one before has left.
   std::vector<Call> calls;
   if (layouts) {
     const Sharing sharing = rng() % 3 ? Sharing::None : static_cast<Sharing>(rng() % 6);

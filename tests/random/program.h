@@ -10,17 +10,20 @@ namespace reprise::fuzz {
 /// One operation of a random program: which row, on which tensors of the pool, with which small numbers.
 struct Step {
   static constexpr unsigned kDropped = ~0u;
-  unsigned row;                        ///< in all_rows(); kDropped: gives its first operand
+  unsigned row;  ///< in all_rows(); kDropped: gives its first operand
   unsigned a, b, p, q;
   double number() const { return static_cast<double>(p) / 32.0 - 1.0; }
 };
 
-/// A program over a pool: the arguments, what it captures, then one tensor for each step. Its results are some members of the pool.
+/// A program over a pool: the arguments, what it captures, then one tensor for each step. Its results are some members
+/// of the pool.
 struct Program {
-  static constexpr unsigned kCaptured = 8, kPool = 9;  ///< x to w stand at the start of the pool, then the captured tensor
+  /// x to w stand at the start of the pool, then the captured tensor
+  static constexpr unsigned kCaptured = 8, kPool = 9;
   std::vector<Step> steps;
   std::vector<unsigned> results;
-  bool square = false;                 ///< begins with x + x.t() or the like, and is called with N = M: sizes are known to be equal
+  /// begins with x + x.t() or the like, and is called with N = M: sizes are known to be equal
+  bool square = false;
   /// Has it steps that say this of themselves?
   bool has(unsigned flags) const;
   /// Has it one of data_rows()?
@@ -31,21 +34,22 @@ struct Program {
 
 /// How w, and what the program captures, stand to x.
 enum class Sharing { None, Same, Overlapping, Disjoint, Captured, CapturedPart };
-enum class XLayout { Plain, Transposed, Part, Stepped, Expanded, TransposedPart };  ///< of x; c is dense in another order where x is not plain
+/// of x; c is dense in another order where x is not plain
+enum class XLayout { Plain, Transposed, Part, Stepped, Expanded, TransposedPart };
 
 /// One call's arguments, described: they can be made again.
 struct Call {
   int n, m, k;
   Sharing sharing;
   XLayout layout;
-  unsigned data;                       ///< seed of the values
-  bool again;                          ///< on what the call before has left
+  unsigned data;  ///< seed of the values
+  bool again;     ///< on what the call before has left
   std::string str() const;
 };
 struct Given {
   Arguments arguments;
-  Tensor captured;                     ///< [N, M]
-  std::vector<Tensor> all() const;     ///< in the pool's order, then ids
+  Tensor captured;                  ///< [N, M]
+  std::vector<Tensor> all() const;  ///< in the pool's order, then ids
 };
 Given make_arguments(const Call&);
 
@@ -56,7 +60,7 @@ std::vector<Call> random_calls(std::mt19937& rng, const Program&, bool layouts =
 
 struct Outcome {
   std::vector<Tensor> tensors;
-  Int number;                          ///< made from sizes that the program has computed
+  Int number;  ///< made from sizes that the program has computed
 };
 /// The same C++ function for eager and compiled runs. Throws what an operator throws.
 Outcome run(const Program&, const Arguments&, const Tensor& captured);

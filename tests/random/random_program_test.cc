@@ -1,20 +1,20 @@
-// Random programs run eagerly and compiled, on sizes, layouts and sharing that change between calls. Everything a caller can see must
-// be the same (compare.h): values, strides, who shares storage with whom, handles, versions, errors and what they leave. Then
-// every result and argument is written through, and everything is compared again.
+// Random programs run eagerly and compiled, on sizes, layouts and sharing that change between calls. Everything a
+// caller can see must be the same (compare.h): values, strides, who shares storage with whom, handles, versions, errors
+// and what they leave. Then every result and argument is written through, and everything is compared again.
 //
-// Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of them).
-// Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
-// Every eighth is compiled with the images of its convolutions channels last, wherever they may be (FUZZ_CHANNELS_LAST=1: all of them).
-// Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of them).
-// Of every sixteen, one is compared with the traced program (REPRISE_VERIFY=2) and one runs beside the function at
-// every call (REPRISE_CHECK=1), unless the environment asks for one of these or for proofs: then all do.
+// Every eighth program also under other settings of the thread, which change from call to call (FUZZ_SETTINGS=1: all of
+// them). Every sixteenth with patterns registered that exchange what comes to the same (FUZZ_PATTERNS=1: all of them).
+// Every eighth is compiled with the images of its convolutions channels last, wherever they may be
+// (FUZZ_CHANNELS_LAST=1: all of them). Every eighth is called with another layout each time (FUZZ_LAYOUTS=1: all of
+// them). Of every sixteen, one is compared with the traced program (REPRISE_VERIFY=2) and one runs beside the function
+// at every call (REPRISE_CHECK=1), unless the environment asks for one of these or for proofs: then all do.
 // FUZZ_SECONDS ends before that many programs were drawn, a quarter of it for sizes of data.
-// FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3) ends after so many;
-// FUZZ_FAMILIES=1 draws mostly steps of the families of operators;
-// every eighth is called with some of its arguments frozen, some of them written from outside between calls (FUZZ_FREEZE=1: all of them);
-// FUZZ_OPEN=1 draws the steps, too, that find what is known and not mended yet (kOpen).
-// 100,000 before a release: FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed
-// as C++ that compiles on its own.
+// FUZZ_PROGRAMS (2,000) and FUZZ_SEED (0) run more, or one again; FUZZ_MODE one rung of the ladder; FUZZ_FAILURES (3)
+// ends after so many; FUZZ_FAMILIES=1 draws mostly steps of the families of operators; every eighth is called with some
+// of its arguments frozen, some of them written from outside between calls (FUZZ_FREEZE=1: all of them); FUZZ_OPEN=1
+// draws the steps, too, that find what is known and not mended yet (kOpen). 100,000 before a release:
+// FUZZ_PROGRAMS=100000 FUZZ_SEED=1000000 build/tests/test_random. A failing program is shrunk and printed as C++ that
+// compiles on its own.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -36,27 +36,29 @@ namespace reprise::fuzz {
 namespace {
 
 // How far a float may be off, relative to the largest of its tensor. Fused reductions may be added up in another order;
-// everything else is equal bit for bit, but for half precision, where a fused chain keeps float32 between its operators,
-// and the reference interpreter, which takes tanh and the like from the C library.
+// everything else is equal bit for bit, but for half precision, where a fused chain keeps float32 between its
+// operators, and the reference interpreter, which takes tanh and the like from the C library.
 double tolerance(const Program& p, const std::string& mode) {
   return p.has(kSums) ? 2e-5 : p.has(kHalf) ? 2e-2 : mode == "interpret" ? 2e-6 : 0;
 }
 
-// What may be served eagerly, and how many of a million calls: a bound on each, so that none grows unseen. Any other reason fails.
+// What may be served eagerly, and how many of a million calls: a bound on each, so that none grows unseen. Any other
+// reason fails.
 struct Allowance {
   Bail reason;
   std::int64_t of_a_million;
 };
 constexpr Allowance kAllowances[] = {
-    {Bail::branch_throws, 5'000},    // one that the call does not take, of cond
-    {Bail::branch_overlaps, 5'000},  // it writes to a part of what overlaps itself
+    {Bail::branch_throws, 5'000},     // one that the call does not take, of cond
+    {Bail::branch_overlaps, 5'000},   // it writes to a part of what overlaps itself
     {Bail::branch_may_fail, 15'000},  // on a device
     {Bail::part_of_storage, 5'000},   // a storage grows, and all arguments leave it
-    {Bail::catches_error, 25'000},  // which values decide, and no replay sees
+    {Bail::catches_error, 25'000},    // which values decide, and no replay sees
 };
 
-/// While it lives, patterns are registered whose replacements give the same, bit for bit, in another way. What is exchanged is found in
-/// every other program, with its operands written, returned and read elsewhere, and must change nothing that can be seen.
+/// While it lives, patterns are registered whose replacements give the same, bit for bit, in another way. What is
+/// exchanged is found in every other program, with its operands written, returned and read elsewhere, and must change
+/// nothing that can be seen.
 struct Patterns {
   Patterns() {
     using T = const Tensor&;
@@ -68,15 +70,23 @@ struct Patterns {
         one.emplace_back(zeros(sizes, {.dtype = t}));
         if (is_floating(t)) floats.push_back(one.back());
       }
-    add("sub", [](T a, T b) { return a - b; }, [](T a, T b) { return a + b.neg(); }, two);
-    add("mul_add", [](T a, T b) { return std::pair(a * b + a, a * b); }, [](T a, T b) {
-      Tensor m = b * a;
-      return std::pair(a + m, m);
-    }, two);
-    add("mul", [](T a, T b) { return a * b; }, [](T a, T b) { return a.clone().mul_(b); }, two);
-    add("neg", [](T a) { return neg(a); }, [](T a) { return a.view({-1}).neg().view(a.sizes()); }, floats);
-    add("add_in_place", [](T a, T b) { a.add_(b); }, [](T a, T b) { a.copy_(b + a); }, two);
-    add("abs", [](T a) { return abs(a); }, [](T a) { return abs(abs(a)); }, one);
+    add(
+        "sub", [](T a, T b) { return a - b; }, [](T a, T b) { return a + b.neg(); }, two);
+    add(
+        "mul_add", [](T a, T b) { return std::pair(a * b + a, a * b); },
+        [](T a, T b) {
+          Tensor m = b * a;
+          return std::pair(a + m, m);
+        },
+        two);
+    add(
+        "mul", [](T a, T b) { return a * b; }, [](T a, T b) { return a.clone().mul_(b); }, two);
+    add(
+        "neg", [](T a) { return neg(a); }, [](T a) { return a.view({-1}).neg().view(a.sizes()); }, floats);
+    add(
+        "add_in_place", [](T a, T b) { a.add_(b); }, [](T a, T b) { a.copy_(b + a); }, two);
+    add(
+        "abs", [](T a) { return abs(a); }, [](T a) { return abs(abs(a)); }, one);
   }
   ~Patterns() {
     for (const char* n : names) unregister_pattern(n);
@@ -93,10 +103,15 @@ struct Patterns {
 struct ChannelsLast {
   static constexpr const char* kName = "fuzz_channels_last";
   ChannelsLast() {
-    passes::register_pass({kName, {passes::Place::Point::Before, "layouts"}, [](graph::Graph& g) {
+    passes::register_pass({kName,
+                           {passes::Place::Point::Before, "layouts"},
+                           [](graph::Graph& g) {
                              passes::PassRecord record;
-                             return passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) { return passes::LayoutCost{std::int64_t{1} << 40, 0}; });
-                           }, {.normal_form = true}});
+                             return passes::layouts(g, record, [](const graph::Graph&, const graph::Node&, bool) {
+                               return passes::LayoutCost{std::int64_t{1} << 40, 0};
+                             });
+                           },
+                           {.normal_form = true}});
   }
   ~ChannelsLast() { passes::unregister_pass(kName); }
 };
@@ -127,7 +142,7 @@ struct Tally {
   std::int64_t matches = 0;
   std::int64_t compared = 0, refused = 0, compilations = 0;
   std::map<Bail, std::int64_t> fallbacks;
-  std::int64_t of_data = 0;            ///< served eagerly for what depends on data
+  std::int64_t of_data = 0;  ///< served eagerly for what depends on data
   Needed needed;
 };
 
@@ -136,10 +151,13 @@ class Pair {
  public:
   Pair(const Program& p, const std::string& mode, How how, Tally& tally)
       : p_(p), allowed_(tolerance(p, mode)), other_settings_(how.other_settings), freezes_(how.freezes), tally_(tally),
-        compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); }, 
-                           {.name = "random", .max_specializations = 64, .mode = mode == kMeanwhile ? "full" : mode, .on_miss = mode == kMeanwhile ? OnMiss::ServeMeanwhile : OnMiss::Wait,
-                            .freeze = how.freezes ? Freeze::Captured : Freeze::Declared}) {}
-  ~Pair() { 
+        compiled_([&p, this](Arguments a) { return run(p, a, got_.captured); },
+                  {.name = "random",
+                   .max_specializations = 64,
+                   .mode = mode == kMeanwhile ? "full" : mode,
+                   .on_miss = mode == kMeanwhile ? OnMiss::ServeMeanwhile : OnMiss::Wait,
+                   .freeze = how.freezes ? Freeze::Captured : Freeze::Declared}) {}
+  ~Pair() {
     tally_.compilations += compiled_.stats().compilations;
     if (compiled_.stats().specializations > 1) tally_.needed.add(compiled_.explain());
     else tally_.needed.specializations += compiled_.stats().specializations;
@@ -189,9 +207,11 @@ class Pair {
     ++tally_.compared;
     std::vector<bool> parts;
     for (unsigned r : p_.results) parts.push_back(p_.may_be_part(r));
-    const Seen w = seen(want->tensors, want_.all(), want_versions, parts), g = seen(got->tensors, got_.all(), got_versions, parts);
+    const Seen w = seen(want->tensors, want_.all(), want_versions, parts),
+               g = seen(got->tensors, got_.all(), got_versions, parts);
     if (std::string d = difference(w, g, allowed_); !d.empty()) return d;
-    if (want->number.value() != got->number.value()) return "number: eager " + want->number.str() + ", compiled " + got->number.str();
+    if (want->number.value() != got->number.value())
+      return "number: eager " + want->number.str() + ", compiled " + got->number.str();
     return difference_after_writes(w, g, allowed_, calls_++ == 0);
   }
 
@@ -241,7 +261,8 @@ class Pair {
 std::string check(const Program& p, const std::vector<Call>& calls, const std::string& mode, How how, Tally& tally) {
   Pair pair(p, mode, how, tally);
   for (std::size_t i = 0; i < calls.size(); ++i)
-    if (std::string d = pair.call(calls[i]); !d.empty()) return "call " + std::to_string(i) + " (" + calls[i].str() + "): " + d;
+    if (std::string d = pair.call(calls[i]); !d.empty())
+      return "call " + std::to_string(i) + " (" + calls[i].str() + "): " + d;
   return "";
 }
 
@@ -306,8 +327,8 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
 TEST(RandomPrograms, EagerAndCompiledAgree) {
   const std::uint64_t first = from_environment("FUZZ_SEED", 0), count = from_environment("FUZZ_PROGRAMS", 2000);
   const std::uint64_t most_failures = from_environment("FUZZ_FAILURES", 3);
-  // Half of the programs through machine code, the others through the cheaper ladders that share tracing, guards, lowering
-  // and epilogues with it.
+  // Half of the programs through machine code, the others through the cheaper ladders that share tracing, guards,
+  // lowering and epilogues with it.
   static const char* const modes[] = {"full", "interpret", "full", "no-fuse"};
   const char* forced = std::getenv("FUZZ_MODE");
   Tally tally;
@@ -329,33 +350,48 @@ TEST(RandomPrograms, EagerAndCompiledAgree) {
     ++failures;
     shrink(p, calls, mode, how);
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, how, again) << (how.other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "") << (patterns ? " (with patterns)" : "") << (how.freezes ? " (with frozen arguments)" : "") << (last ? " (channels last)" : "") << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d
+                  << "\nshrunk: " << check(p, calls, mode, how, again)
+                  << (how.other_settings ? " (every other call under DefaultDTypeScope(kFloat64))" : "")
+                  << (patterns ? " (with patterns)" : "") << (how.freezes ? " (with frozen arguments)" : "")
+                  << (last ? " (channels last)" : "") << "\n"
+                  << print(p, calls);
   }
-  std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld matches of patterns\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
+  std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld matches of patterns\n",
+              static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.compilations), static_cast<long long>(tally.matches));
   const Needed& needed = tally.needed;
-  std::printf("%lld specializations, %lld of them as one before, %lld but for layouts\n", static_cast<long long>(needed.specializations), static_cast<long long>(needed.twice), static_cast<long long>(needed.but_for_layouts));
-  for (const auto& [why, n] : needed.asked_by) std::printf("  %lld as one before: %s\n", static_cast<long long>(n), why.empty() ? "no other guard" : why.c_str());
+  std::printf("%lld specializations, %lld of them as one before, %lld but for layouts\n",
+              static_cast<long long>(needed.specializations), static_cast<long long>(needed.twice),
+              static_cast<long long>(needed.but_for_layouts));
+  for (const auto& [why, n] : needed.asked_by)
+    std::printf("  %lld as one before: %s\n", static_cast<long long>(n), why.empty() ? "no other guard" : why.c_str());
   // What the model of needed.h holds against compilations: a bound, so that it grows no more unseen.
   constexpr double kTwice = 0.03, kButForLayouts = 0.09;
   if (const double made = static_cast<double>(needed.specializations); made >= 1000 && !std::getenv("FUZZ_LAYOUTS")) {
-    EXPECT_LE(static_cast<double>(needed.twice), kTwice * made + 3 * std::sqrt(kTwice * made)) << "compiled again for the same";
-    EXPECT_LE(static_cast<double>(needed.but_for_layouts), kButForLayouts * made + 3 * std::sqrt(kButForLayouts * made)) << "compiled again for another layout";
+    EXPECT_LE(static_cast<double>(needed.twice), kTwice * made + 3 * std::sqrt(kTwice * made))
+        << "compiled again for the same";
+    EXPECT_LE(static_cast<double>(needed.but_for_layouts), kButForLayouts * made + 3 * std::sqrt(kButForLayouts * made))
+        << "compiled again for another layout";
   }
   const std::int64_t calls = tally.compared + tally.refused;
   for (const Allowance& a : kAllowances) {
     const std::int64_t n = tally.fallbacks[a.reason];
-    std::printf("%lld served eagerly (%.2f %%): %s\n", static_cast<long long>(n), 100.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(calls, 1)), bail_name(a.reason));
+    std::printf("%lld served eagerly (%.2f %%): %s\n", static_cast<long long>(n),
+                100.0 * static_cast<double>(n) / static_cast<double>(std::max<std::int64_t>(calls, 1)),
+                bail_name(a.reason));
     if (calls >= 2000) {
       const double expected = static_cast<double>(a.of_a_million * calls) * 1e-6;
-      EXPECT_LE(static_cast<double>(n), expected + 3 * std::sqrt(expected)) << "served eagerly more often than they were: " << bail_name(a.reason);
+      EXPECT_LE(static_cast<double>(n), expected + 3 * std::sqrt(expected))
+          << "served eagerly more often than they were: " << bail_name(a.reason);
     }
   }
   // A generator that writes nonsense would make this test pass for nothing.
   EXPECT_GT(tally.compared, 3 * tally.refused);
 }
 
-// The same with sizes and numbers that depend on data. Bounds that operators ask for end many traces; what is compiled must be right.
+// The same with sizes and numbers that depend on data. Bounds that operators ask for end many traces; what is compiled
+// must be right.
 TEST(RandomPrograms, EagerAndCompiledAgreeOnSizesOfData) {
   const std::uint64_t first = from_environment("FUZZ_SEED", 0), count = from_environment("FUZZ_PROGRAMS", 2000) / 4;
   const std::uint64_t most_failures = from_environment("FUZZ_FAILURES", 3);
@@ -375,10 +411,14 @@ TEST(RandomPrograms, EagerAndCompiledAgreeOnSizesOfData) {
     ++failures;
     shrink(p, calls, mode, {});
     Tally again;
-    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d << "\nshrunk: " << check(p, calls, mode, {}, again) << "\n" << print(p, calls);
+    ADD_FAILURE() << "seed " << seed << " mode " << mode << ": " << d
+                  << "\nshrunk: " << check(p, calls, mode, {}, again) << "\n"
+                  << print(p, calls);
   }
-  std::printf("%lld calls compared, %lld refused by both, %lld compilations, %lld served eagerly for what depends on data\n", static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
-              static_cast<long long>(tally.compilations), static_cast<long long>(tally.of_data));
+  std::printf(
+      "%lld calls compared, %lld refused by both, %lld compilations, %lld served eagerly for what depends on data\n",
+      static_cast<long long>(tally.compared), static_cast<long long>(tally.refused),
+      static_cast<long long>(tally.compilations), static_cast<long long>(tally.of_data));
   EXPECT_GT(tally.compared, 2 * tally.of_data);
 }
 

@@ -9,16 +9,16 @@ namespace reprise::fuzz {
 
 /// What a program is run on. Sizes are N, M, K in several places, so that symbols have to be found equal.
 struct Arguments {
-  Tensor x;      ///< [N, M]; its layout varies
-  Tensor y;      ///< [M, K]
-  Tensor z;      ///< [N, M], transposed storage
-  Tensor v;      ///< [M], every second element of a longer buffer
-  Tensor c;      ///< [2, N, M]
-  Tensor i;      ///< int64 [N, M], some negative
-  Tensor m;      ///< bool [N, M]
-  Tensor w;      ///< [N, M]; may share memory with x
-  Tensor ids;    ///< int64 [N], not negative
-  Int n;         ///< a number of the call
+  Tensor x;    ///< [N, M]; its layout varies
+  Tensor y;    ///< [M, K]
+  Tensor z;    ///< [N, M], transposed storage
+  Tensor v;    ///< [M], every second element of a longer buffer
+  Tensor c;    ///< [2, N, M]
+  Tensor i;    ///< int64 [N, M], some negative
+  Tensor m;    ///< bool [N, M]
+  Tensor w;    ///< [N, M]; may share memory with x
+  Tensor ids;  ///< int64 [N], not negative
+  Int n;       ///< a number of the call
   std::vector<Tensor> pool() const { return {x, y, z, v, c, i, m, w}; }
 };
 
@@ -30,12 +30,14 @@ inline constexpr unsigned kView = 8;     ///< gives a view
 inline constexpr unsigned kWrites = 16;  ///< writes, or changes metadata
 inline constexpr unsigned kSame = 32;    ///< may give its operand itself
 
-inline constexpr unsigned kReshapes = 128; ///< changes sizes or strides of its operand
-inline constexpr unsigned kOrders = 256;   ///< goes by the order of its operand's elements, of which equal ones become unequal by any rounding
-inline constexpr unsigned kOpen = 64;    ///< finds defects that are known and not mended yet: drawn only with FUZZ_OPEN=1
+inline constexpr unsigned kReshapes = 128;  ///< changes sizes or strides of its operand
+/// goes by the order of its operand's elements, of which equal ones become unequal by any rounding
+inline constexpr unsigned kOrders = 256;
+/// finds defects that are known and not mended yet: drawn only with FUZZ_OPEN=1
+inline constexpr unsigned kOpen = 64;
 
-/// One kind of step. Its text is its code, so that a program can be printed as C++; what stands in it is what the parameters
-/// are called, and the functions of the prelude.
+/// One kind of step. Its text is its code, so that a program can be printed as C++; what stands in it is what the
+/// parameters are called, and the functions of the prelude.
 struct Row {
   int weight;
   unsigned flags;
@@ -43,12 +45,15 @@ struct Row {
   Tensor (*run)(const Tensor& a, const Tensor& b, int d, double c, Int n, const Arguments& in);
 };
 /// a, b: operands; d: a dimension of a (0 if it has none); c: a number in [-1, 1); n: a number of the call.
-#define REPRISE_ROW(weight, flags, ...)                                                                                            \
-  Row{weight, flags, #__VA_ARGS__,                                                                                                 \
-      [](const Tensor& a, const Tensor& b, int d, double c, Int n, const Arguments& in) -> Tensor {                                \
-        static_cast<void>(a), static_cast<void>(b), static_cast<void>(d), static_cast<void>(c), static_cast<void>(n), static_cast<void>(in); \
-        __VA_ARGS__;                                                                                                               \
-      }},
+#define REPRISE_ROW(weight, flags, ...)                                                               \
+  Row {                                                                                               \
+    weight, flags, #__VA_ARGS__,                                                                      \
+        [](const Tensor& a, const Tensor& b, int d, double c, Int n, const Arguments& in) -> Tensor { \
+          static_cast<void>(a), static_cast<void>(b), static_cast<void>(d), static_cast<void>(c),     \
+              static_cast<void>(n), static_cast<void>(in);                                            \
+          __VA_ARGS__;                                                                                \
+        }                                                                                             \
+  }
 
 std::span<const Row> math_rows();
 std::span<const Row> view_rows();

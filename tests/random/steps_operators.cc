@@ -1,4 +1,5 @@
-// Registered operators that write their arguments (Note [Operators that write] in graph/writers.h), for steps_writes.cc.
+// Registered operators that write their arguments (Note [Operators that write] in graph/writers.h), for
+// steps_writes.cc.
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "graph/writers.h"
@@ -13,8 +14,9 @@ namespace reprise::fuzz {
   __VA_ARGS__                  \
   const char* const kOperators = #__VA_ARGS__;
 
-// set_row: a[at] = to, one element; may fail. scaled_in_place: a *= c, and a. exchange: x and y = y + by and x; gives by * 2. counted_up: adds to each its place in the list.
-// halved_in_place: one that names its functional form. replaced: one that is made of others; gives what was there.
+// set_row: a[at] = to, one element; may fail. scaled_in_place: a *= c, and a. exchange: x and y = y + by and x; gives
+// by * 2. counted_up: adds to each its place in the list. halved_in_place: one that names its functional form.
+// replaced: one that is made of others; gives what was there.
 // clang-format off
 REPRISE_OPERATORS(
 Tensor scaled_in_place(const Tensor& a, double c) {

@@ -5,77 +5,77 @@ namespace reprise::fuzz {
 
 std::span<const Row> view_rows() {
   static const Row rows[] = {
-      REPRISE_ROW(15, kView, return a.transpose(0, -1))
-      REPRISE_ROW(10, kView, return a.t())
-      REPRISE_ROW(5, kView, return a.permute({1, 2, 0}))
-      REPRISE_ROW(5, kView, return a.permute({2, 0, 1}))
-      REPRISE_ROW(6, kView, return a.slice(d, 0, (a.size(d) + 1) / 2))
-      REPRISE_ROW(6, kView, return a.slice(d, a.size(d) / 2, a.size(d)))
-      REPRISE_ROW(6, kView, return a.slice(d, 0, a.size(d), 2))
-      REPRISE_ROW(4, kView, return a.slice(d, 1, a.size(d), 3))
-      REPRISE_ROW(6, kView, return a.slice(d, Int::min(n, a.size(d) - 1), a.size(d)))
-      REPRISE_ROW(6, kView, return a.slice(d, 0, n))
-      REPRISE_ROW(6, kView, return a.slice(d, n, n + 2))
-      REPRISE_ROW(6, kView, return a.slice(d, -2, std::nullopt))
-      REPRISE_ROW(6, kView, return a.narrow(d, a.size(d) / 3, a.size(d) - a.size(d) / 3))
-      REPRISE_ROW(6, kView, return a.slice(d, 0, a.size(d)))
-      REPRISE_ROW(9, kView, return a.select(d, -1))
-      REPRISE_ROW(9, kView, return a.select(d, a.size(d) / 2))
-      REPRISE_ROW(6, kView | kSame, return a.alias())
-      REPRISE_ROW(8, kView | kSame, return a.detach())
-      REPRISE_ROW(14, kView, return a.unsqueeze(d))
-      REPRISE_ROW(6, kView, return a.unsqueeze(-1))
-      REPRISE_ROW(4, kView | kSame, return a.squeeze())
-      REPRISE_ROW(4, kView | kSame, return a.squeeze(d))
-      REPRISE_ROW(7, kView | kSame, return a.reshape({-1}))
-      REPRISE_ROW(7, kSame, return a.contiguous().view({-1, 1}))
-      REPRISE_ROW(7, kView | kSame, return a.flatten(0, 1))
-      REPRISE_ROW(6, kView, return a.reshape({a.size(1), a.size(0)}))
-      REPRISE_ROW(4, kView, return a.reshape({a.size(-1), -1}))
-      REPRISE_ROW(4, kView, return a.reshape({-1, a.size(0)}))
-      REPRISE_ROW(4, kView, return a.transpose(0, -1).reshape({a.size(0), -1}))
-      REPRISE_ROW(4, kView, return a.t().reshape({a.size(0), a.size(1)}))
-      REPRISE_ROW(6, kView, return a.slice(1, 0, a.size(1) - 1).reshape({a.size(1) - 1, a.size(0)}))
-      REPRISE_ROW(4, kView, return a.slice(0, 1).reshape({a.size(1), a.size(0) - 1}))
-      REPRISE_ROW(4, kView, return a.slice(d, 0, n).reshape({-1, a.size(0)}))
-      REPRISE_ROW(3, kView, return a.reshape({a.size(0) * a.size(1)}))
-      REPRISE_ROW(3, kView, return a.reshape({1, a.numel()}))
-      REPRISE_ROW(3, kView, return a.reshape({a.size(0), a.size(1) / 2, 2}))
-      REPRISE_ROW(4, kView | kSame, return a.contiguous())
-      REPRISE_ROW(8, kView, return a.unsqueeze(0).expand({2, -1, -1}))
-      REPRISE_ROW(6, 0, return a.unsqueeze(0).expand({n + 1, -1}).clone())
-      REPRISE_ROW(4, kView, return a.unsqueeze(d).expand_as(b))
-      REPRISE_ROW(4, kView, return a.slice(d, 0, 1).expand(b.sizes()))
-      REPRISE_ROW(4, kView, return a.select(0, 0).expand({3, a.size(-1)}))
-      REPRISE_ROW(6, kView, return chunk(a, 2, d).back())
-      REPRISE_ROW(4, kView, return split(a, 2, d).back())
-      REPRISE_ROW(4, kView, return a.size(d) > 0 ? unbind(a, d).front() : a)
-      REPRISE_ROW(5, kView, return a.diagonal())
-      REPRISE_ROW(4, kView, return a.diagonal(1))
-      REPRISE_ROW(4, kView, return a.diagonal(-1, 1, 0))
-      REPRISE_ROW(5, kView, return a.unfold(d, 2, 1))
-      REPRISE_ROW(5, kView, return a.unfold(d, 2, 2))
-      REPRISE_ROW(4, kView, return a.unfold(d, 1, 3))
-      REPRISE_ROW(4, kView, return a.unfold(d, n, n + 1))
-      REPRISE_ROW(4, kView, return a.as_strided({a.size(0)}, {1}))
-      REPRISE_ROW(4, kView, return a.as_strided({a.size(1), a.size(0)}, {a.size(0), 1}))
-      REPRISE_ROW(4, kView, return a.as_strided({a.size(0), a.size(1)}, {1, a.size(0)}, 0))
-      REPRISE_ROW(4, kView, return a.as_strided({2}, {1}, n))
-      REPRISE_ROW(4, kView, return a.as_strided({a.numel() - 1}, {1}, 1))
-      REPRISE_ROW(3, kView, return a.as_strided({a.size(0)}, {a.stride(0)}))
-      REPRISE_ROW(3, kView, return a.as_strided({a.size(0), 2}, {2, 1}, 0))
-      REPRISE_ROW(3, kView, return a.as_strided({a.size(0), 2}, {1, 1}))
-      REPRISE_ROW(3, kView, return a.as_strided({(a.numel() + 1) / 2}, {2}, 0))
-      REPRISE_ROW(3, kView, return a.movedim(0, -1))
-      REPRISE_ROW(3, kView, return a.view({a.size(-1), a.size(0)}))
-      REPRISE_ROW(3, kView, return a.view({-1, a.size(-1)}))
-      REPRISE_ROW(3, kView, return a[0])
-      REPRISE_ROW(4, 0, return a.as_strided_scatter(a.reshape({-1}).slice(0, 0, 2), {2}, {2}, n))
-      REPRISE_ROW(4, 0, return a.t().as_strided_scatter(a.select(0, 0), {a.size(1)}, {1}))
+      REPRISE_ROW(15, kView, return a.transpose(0, -1)),
+      REPRISE_ROW(10, kView, return a.t()),
+      REPRISE_ROW(5, kView, return a.permute({1, 2, 0})),
+      REPRISE_ROW(5, kView, return a.permute({2, 0, 1})),
+      REPRISE_ROW(6, kView, return a.slice(d, 0, (a.size(d) + 1) / 2)),
+      REPRISE_ROW(6, kView, return a.slice(d, a.size(d) / 2, a.size(d))),
+      REPRISE_ROW(6, kView, return a.slice(d, 0, a.size(d), 2)),
+      REPRISE_ROW(4, kView, return a.slice(d, 1, a.size(d), 3)),
+      REPRISE_ROW(6, kView, return a.slice(d, Int::min(n, a.size(d) - 1), a.size(d))),
+      REPRISE_ROW(6, kView, return a.slice(d, 0, n)),
+      REPRISE_ROW(6, kView, return a.slice(d, n, n + 2)),
+      REPRISE_ROW(6, kView, return a.slice(d, -2, std::nullopt)),
+      REPRISE_ROW(6, kView, return a.narrow(d, a.size(d) / 3, a.size(d) - a.size(d) / 3)),
+      REPRISE_ROW(6, kView, return a.slice(d, 0, a.size(d))),
+      REPRISE_ROW(9, kView, return a.select(d, -1)),
+      REPRISE_ROW(9, kView, return a.select(d, a.size(d) / 2)),
+      REPRISE_ROW(6, kView | kSame, return a.alias()),
+      REPRISE_ROW(8, kView | kSame, return a.detach()),
+      REPRISE_ROW(14, kView, return a.unsqueeze(d)),
+      REPRISE_ROW(6, kView, return a.unsqueeze(-1)),
+      REPRISE_ROW(4, kView | kSame, return a.squeeze()),
+      REPRISE_ROW(4, kView | kSame, return a.squeeze(d)),
+      REPRISE_ROW(7, kView | kSame, return a.reshape({-1})),
+      REPRISE_ROW(7, kSame, return a.contiguous().view({-1, 1})),
+      REPRISE_ROW(7, kView | kSame, return a.flatten(0, 1)),
+      REPRISE_ROW(6, kView, return a.reshape({a.size(1), a.size(0)})),
+      REPRISE_ROW(4, kView, return a.reshape({a.size(-1), -1})),
+      REPRISE_ROW(4, kView, return a.reshape({-1, a.size(0)})),
+      REPRISE_ROW(4, kView, return a.transpose(0, -1).reshape({a.size(0), -1})),
+      REPRISE_ROW(4, kView, return a.t().reshape({a.size(0), a.size(1)})),
+      REPRISE_ROW(6, kView, return a.slice(1, 0, a.size(1) - 1).reshape({a.size(1) - 1, a.size(0)})),
+      REPRISE_ROW(4, kView, return a.slice(0, 1).reshape({a.size(1), a.size(0) - 1})),
+      REPRISE_ROW(4, kView, return a.slice(d, 0, n).reshape({-1, a.size(0)})),
+      REPRISE_ROW(3, kView, return a.reshape({a.size(0) * a.size(1)})),
+      REPRISE_ROW(3, kView, return a.reshape({1, a.numel()})),
+      REPRISE_ROW(3, kView, return a.reshape({a.size(0), a.size(1) / 2, 2})),
+      REPRISE_ROW(4, kView | kSame, return a.contiguous()),
+      REPRISE_ROW(8, kView, return a.unsqueeze(0).expand({2, -1, -1})),
+      REPRISE_ROW(6, 0, return a.unsqueeze(0).expand({n + 1, -1}).clone()),
+      REPRISE_ROW(4, kView, return a.unsqueeze(d).expand_as(b)),
+      REPRISE_ROW(4, kView, return a.slice(d, 0, 1).expand(b.sizes())),
+      REPRISE_ROW(4, kView, return a.select(0, 0).expand({3, a.size(-1)})),
+      REPRISE_ROW(6, kView, return chunk(a, 2, d).back()),
+      REPRISE_ROW(4, kView, return split(a, 2, d).back()),
+      REPRISE_ROW(4, kView, return a.size(d) > 0 ? unbind(a, d).front() : a),
+      REPRISE_ROW(5, kView, return a.diagonal()),
+      REPRISE_ROW(4, kView, return a.diagonal(1)),
+      REPRISE_ROW(4, kView, return a.diagonal(-1, 1, 0)),
+      REPRISE_ROW(5, kView, return a.unfold(d, 2, 1)),
+      REPRISE_ROW(5, kView, return a.unfold(d, 2, 2)),
+      REPRISE_ROW(4, kView, return a.unfold(d, 1, 3)),
+      REPRISE_ROW(4, kView, return a.unfold(d, n, n + 1)),
+      REPRISE_ROW(4, kView, return a.as_strided({a.size(0)}, {1})),
+      REPRISE_ROW(4, kView, return a.as_strided({a.size(1), a.size(0)}, {a.size(0), 1})),
+      REPRISE_ROW(4, kView, return a.as_strided({a.size(0), a.size(1)}, {1, a.size(0)}, 0)),
+      REPRISE_ROW(4, kView, return a.as_strided({2}, {1}, n)),
+      REPRISE_ROW(4, kView, return a.as_strided({a.numel() - 1}, {1}, 1)),
+      REPRISE_ROW(3, kView, return a.as_strided({a.size(0)}, {a.stride(0)})),
+      REPRISE_ROW(3, kView, return a.as_strided({a.size(0), 2}, {2, 1}, 0)),
+      REPRISE_ROW(3, kView, return a.as_strided({a.size(0), 2}, {1, 1})),
+      REPRISE_ROW(3, kView, return a.as_strided({(a.numel() + 1) / 2}, {2}, 0)),
+      REPRISE_ROW(3, kView, return a.movedim(0, -1)),
+      REPRISE_ROW(3, kView, return a.view({a.size(-1), a.size(0)})),
+      REPRISE_ROW(3, kView, return a.view({-1, a.size(-1)})),
+      REPRISE_ROW(3, kView, return a[0]),
+      REPRISE_ROW(4, 0, return a.as_strided_scatter(a.reshape({-1}).slice(0, 0, 2), {2}, {2}, n)),
+      REPRISE_ROW(4, 0, return a.t().as_strided_scatter(a.select(0, 0), {a.size(1)}, {1})),
       // Who is who.
-      REPRISE_ROW(3, 0, return a.shares_storage_with(b) ? a * 2.0 : a + 1.0)
-      REPRISE_ROW(3, 0, return a.is_same(b) ? a * 2.0 : a + 1.0)
-      REPRISE_ROW(3, 0, return a + a.storage_offset())
+      REPRISE_ROW(3, 0, return a.shares_storage_with(b) ? a * 2.0 : a + 1.0),
+      REPRISE_ROW(3, 0, return a.is_same(b) ? a * 2.0 : a + 1.0),
+      REPRISE_ROW(3, 0, return a + a.storage_offset()),
   };
   return rows;
 }

@@ -61,14 +61,10 @@ Tensor by_loop(OpId op, const std::vector<CallArg>& args, const Tensor& like) {
 
 double tolerance(DType t) {
   switch (t) {
-    case DType::Float64:
-      return 1e-12;
-    case DType::Float16:
-      return 2e-3;
-    case DType::BFloat16:
-      return 1.6e-2;
-    default:
-      return 4e-6;
+    case DType::Float64: return 1e-12;
+    case DType::Float16: return 2e-3;
+    case DType::BFloat16: return 1.6e-2;
+    default: return 4e-6;
   }
 }
 
@@ -141,20 +137,15 @@ std::vector<CallArg> choices(const graph::ArgDef& a, const std::vector<std::uniq
     }
     case ArgType::Scalar:
     case ArgType::Float:
-    case ArgType::OptionalFloat:
-      return numbers_for(a.name);
-    case ArgType::OptionalStr:
-      return {kNone, std::string_view("floor"), std::string_view("trunc")};
-    case ArgType::Str:
-      return {std::string_view("none"), std::string_view("tanh")};
+    case ArgType::OptionalFloat: return numbers_for(a.name);
+    case ArgType::OptionalStr: return {kNone, std::string_view("floor"), std::string_view("trunc")};
+    case ArgType::Str: return {std::string_view("none"), std::string_view("tanh")};
     case ArgType::DType: {
       std::vector<CallArg> r;
       for (int t = 0; t < kDTypeCount; ++t) r.push_back(static_cast<DType>(t));
       return r;
     }
-    default:
-      ADD_FAILURE() << "no choices for argument " << a.name;
-      return {};
+    default: ADD_FAILURE() << "no choices for argument " << a.name; return {};
   }
 }
 

@@ -27,9 +27,12 @@ TEST(OpColumns, AreTotal) {
       needed += c->needed_by(d);
       EXPECT_TRUE(c->has(d.id) || !c->needed_by(d)) << d.name() << ": " << c->name();
     }
-    // No operator needs these: what has no kernel for devices runs on the host, what has neither kernel nor launch of the host's own there has its reference kernel,
-    // what names no places is not laid over others', of what has no bound nothing is known.
-    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() || c == &kernels::host_launches() || c == &kernels::place_rules() || c == &kernels::index_bound_rules() || c == &kernels::captured_kernels();
+    // No operator needs these: what has no kernel for devices runs on the host, what has neither kernel nor launch of
+    // the host's own there has its reference kernel, what names no places is not laid over others', of what has no
+    // bound nothing is known.
+    const bool optional = c == &kernels::gpu_rules() || c == &kernels::host_kernels() ||
+                          c == &kernels::host_launches() || c == &kernels::place_rules() ||
+                          c == &kernels::index_bound_rules() || c == &kernels::captured_kernels();
     EXPECT_TRUE(needed > 0 || optional) << c->name();
   }
 }

@@ -23,16 +23,42 @@ struct Way {
   Tensor (*make)(std::int64_t a, std::int64_t b, std::int64_t c);
 };
 const Way kWays[] = {
-    {"row-major", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, b, c}); }},
-    {"transposed", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, c, b}).transpose(1, 2); }},
-    {"permuted", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({b, c, a}).permute({2, 0, 1}); }},
-    {"column block", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, b, c + 3}).slice(2, 1, c + 1); }},
-    {"block of the middle", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, b + 2, c}).slice(1, 1, b + 1); }},
-    {"stepped", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, b, 2 * c}).slice(2, 0, 2 * c, 2); }},
-    {"all stepped", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({2 * a, 3 * b, 2 * c}).slice(2, 0, 2 * c, 2).slice(1, 0, 3 * b, 3).slice(0, 1, 2 * a, 2); }},
-    {"transposed block", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({c + 1, b, a}).slice(0, 1, c + 1).permute({2, 1, 0}); }},
+    {"row-major",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({a, b, c});
+     }},
+    {"transposed",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({a, c, b}).transpose(1, 2);
+     }},
+    {"permuted",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({b, c, a}).permute({2, 0, 1});
+     }},
+    {"column block",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({a, b, c + 3}).slice(2, 1, c + 1);
+     }},
+    {"block of the middle",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({a, b + 2, c}).slice(1, 1, b + 1);
+     }},
+    {"stepped",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({a, b, 2 * c}).slice(2, 0, 2 * c, 2);
+     }},
+    {"all stepped",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({2 * a, 3 * b, 2 * c}).slice(2, 0, 2 * c, 2).slice(1, 0, 3 * b, 3).slice(0, 1, 2 * a, 2);
+     }},
+    {"transposed block",
+     [](std::int64_t a, std::int64_t b, std::int64_t c) {
+       return numbered({c + 1, b, a}).slice(0, 1, c + 1).permute({2, 1, 0});
+     }},
 };
-const Way kExpanded{"expanded", [](std::int64_t a, std::int64_t b, std::int64_t c) { return numbered({a, 1, c}).expand({a, b, c}); }};
+const Way kExpanded{"expanded", [](std::int64_t a, std::int64_t b, std::int64_t c) {
+                      return numbered({a, 1, c}).expand({a, b, c});
+                    }};
 
 using Body = std::function<std::vector<Tensor>(Tensor, Tensor)>;
 
@@ -47,12 +73,14 @@ void expect_same(const Tensor& got, const Tensor& want, const std::string& what)
 }
 
 std::string text(const char* body, const Way& x, const Way& y, std::int64_t a, std::int64_t b, std::int64_t c) {
-  return std::string(body) + " of " + x.name + " and " + y.name + ", " + std::to_string(a) + ", " + std::to_string(b) + ", " + std::to_string(c);
+  return std::string(body) + " of " + x.name + " and " + y.name + ", " + std::to_string(a) + ", " + std::to_string(b) +
+         ", " + std::to_string(c);
 }
 
 /// Results, and arguments after the call; what shares storage with what.
 template <class F>
-void call_both(F& f, const Body& body, const Way& x_way, const Way& y_way, std::int64_t a, std::int64_t b, std::int64_t c, const std::string& what) {
+void call_both(F& f, const Body& body, const Way& x_way, const Way& y_way, std::int64_t a, std::int64_t b,
+               std::int64_t c, const std::string& what) {
   const Tensor x = x_way.make(a, b, c), y = y_way.make(a, b, c), x2 = x_way.make(a, b, c), y2 = y_way.make(a, b, c);
   const std::vector<Tensor> got = f(x, y), want = body(x2, y2);
   ASSERT_EQ(got.size(), want.size());
@@ -67,13 +95,39 @@ void call_both(F& f, const Body& body, const Way& x_way, const Way& y_way, std::
 
 TEST(AnyLayout, WhatLooksAtNoneIsCompiledThreeTimes) {
   const std::vector<std::pair<const char*, Body>> bodies{
-      {"pointwise", [](Tensor x, Tensor y) { return std::vector{x * 2 + y, relu(x - y)}; }},
-      {"sums", [](Tensor x, Tensor y) { return std::vector{x.sum(1) + y.amax(1), softmax(x, 2), (x * y).sum()}; }},
-      {"written", [](Tensor x, Tensor y) { x += y * 2; y.select(0, 0).fill_(3); return std::vector{x + 1}; }},
-      {"views of them", [](Tensor x, Tensor y) { x.slice(1, 1).mul_(2); return std::vector{x, x.transpose(0, 2), y.select(2, 0), y.slice(0, 0, 2) + x.slice(0, 0, 2), y.permute({2, 0, 1}).slice(0, 0, 1)}; }},
-      {"products", [](Tensor x, Tensor y) { return std::vector{matmul(x, y.transpose(1, 2)), matmul(x.transpose(1, 2), y).sum(0)}; }},
-      {"copies", [](Tensor x, Tensor y) { return std::vector{x.transpose(0, 1).reshape({x.size(1), -1}) * 2, y.contiguous() + 1, cat({x, y}, 2), y.clone()}; }},
-      {"gathered", [](Tensor x, Tensor y) { return std::vector{x.index_select(1, arange(x.size(1))), y.flip({0, 2}), x.cumsum(1)}; }},
+      {"pointwise",
+       [](Tensor x, Tensor y) {
+         return std::vector{x * 2 + y, relu(x - y)};
+       }},
+      {"sums",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.sum(1) + y.amax(1), softmax(x, 2), (x * y).sum()};
+       }},
+      {"written",
+       [](Tensor x, Tensor y) {
+         x += y * 2;
+         y.select(0, 0).fill_(3);
+         return std::vector{x + 1};
+       }},
+      {"views of them",
+       [](Tensor x, Tensor y) {
+         x.slice(1, 1).mul_(2);
+         return std::vector{x, x.transpose(0, 2), y.select(2, 0), y.slice(0, 0, 2) + x.slice(0, 0, 2),
+                            y.permute({2, 0, 1}).slice(0, 0, 1)};
+       }},
+      {"products",
+       [](Tensor x, Tensor y) {
+         return std::vector{matmul(x, y.transpose(1, 2)), matmul(x.transpose(1, 2), y).sum(0)};
+       }},
+      {"copies",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.transpose(0, 1).reshape({x.size(1), -1}) * 2, y.contiguous() + 1, cat({x, y}, 2),
+                            y.clone()};
+       }},
+      {"gathered",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.index_select(1, arange(x.size(1))), y.flip({0, 2}), x.cumsum(1)};
+       }},
   };
   for (const auto& [name, body] : bodies) {
     auto f = compile([&body](Tensor x, Tensor y) { return body(x, y); }, {.name = name});
@@ -83,14 +137,17 @@ TEST(AnyLayout, WhatLooksAtNoneIsCompiledThreeTimes) {
     EXPECT_LE(f.stats().compilations, 3) << name;
     // Each in a layout of its own.
     for (std::size_t i = 0; i < std::size(kWays); ++i)
-      for (std::size_t j : {i, (i + 1) % std::size(kWays), (i + 3) % std::size(kWays)}) call_both(f, body, kWays[i], kWays[j], 2, 7, 3, text(name, kWays[i], kWays[j], 2, 7, 3));
+      for (std::size_t j : {i, (i + 1) % std::size(kWays), (i + 3) % std::size(kWays)})
+        call_both(f, body, kWays[i], kWays[j], 2, 7, 3, text(name, kWays[i], kWays[j], 2, 7, 3));
     EXPECT_LE(f.stats().compilations, 3) << name << "\n" << f.explain();
     // What is read may be expanded, too, and sizes may be 0 or 1: these may be asked for.
     const std::int64_t before = f.stats().compilations;
-    if (std::string(name) != "written" && std::string(name) != "views of them") call_both(f, body, kExpanded, kExpanded, 4, 5, 3, text(name, kExpanded, kExpanded, 4, 5, 3));
+    if (std::string(name) != "written" && std::string(name) != "views of them")
+      call_both(f, body, kExpanded, kExpanded, 4, 5, 3, text(name, kExpanded, kExpanded, 4, 5, 3));
     EXPECT_EQ(f.stats().compilations, before) << name;
     for (const Way& way : kWays)
-      for (std::int64_t b : {2, 1}) call_both(f, body, way, kWays[0], 2, b, 1 + b, text(name, way, kWays[0], 2, b, 1 + b));
+      for (std::int64_t b : {2, 1})
+        call_both(f, body, way, kWays[0], 2, b, 1 + b, text(name, way, kWays[0], 2, b, 1 + b));
     EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
   }
 }
@@ -164,23 +221,42 @@ TEST(AnyLayout, RowsThatStandTogetherStayTogether) {
 
 TEST(AnyLayout, WhoLooksIsAskedForEachLayout) {
   const std::vector<std::pair<const char*, Body>> bodies{
-      {"contiguous?", [](Tensor x, Tensor y) { return std::vector{x.is_contiguous() ? x * 2 : x * 3, y * 1}; }},
-      {"stride", [](Tensor x, Tensor y) { return std::vector{x * x.stride(1), y * 1}; }},
-      {"view or copy, returned", [](Tensor x, Tensor y) { return std::vector{x.reshape({x.size(0), -1}), y * 1}; }},
-      {"contiguous, returned", [](Tensor x, Tensor y) { return std::vector{x.contiguous(), y * 1}; }},
-      {"branches on a stride", [](Tensor x, Tensor y) { return std::vector{x.stride(0) > y.stride(2) ? x * 2 : x * 3, y.stride(1) == 1 ? x + 1 : y}; }},
+      {"contiguous?",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.is_contiguous() ? x * 2 : x * 3, y * 1};
+       }},
+      {"stride",
+       [](Tensor x, Tensor y) {
+         return std::vector{x * x.stride(1), y * 1};
+       }},
+      {"view or copy, returned",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.reshape({x.size(0), -1}), y * 1};
+       }},
+      {"contiguous, returned",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.contiguous(), y * 1};
+       }},
+      {"branches on a stride",
+       [](Tensor x, Tensor y) {
+         return std::vector{x.stride(0) > y.stride(2) ? x * 2 : x * 3, y.stride(1) == 1 ? x + 1 : y};
+       }},
   };
   for (const auto& [name, body] : bodies) {
     auto f = compile([&body](Tensor x, Tensor y) { return body(x, y); }, {.name = name});
     for (int turn = 0; turn < 2; ++turn)
       for (const Way& x : kWays)
-        for (const Way& y : {kWays[0], kWays[3], kWays[6]}) call_both(f, body, x, y, 3, 4 + turn, 2, text(name, x, y, 3, 4 + turn, 2));
+        for (const Way& y : {kWays[0], kWays[3], kWays[6]})
+          call_both(f, body, x, y, 3, 4 + turn, 2, text(name, x, y, 3, 4 + turn, 2));
     EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
   }
 }
 
 TEST(AnyLayout, MemoryThatIsSharedIsSeen) {
-  const Body body = [](Tensor x, Tensor y) { x += y; return std::vector{x * 1}; };
+  const Body body = [](Tensor x, Tensor y) {
+    x += y;
+    return std::vector{x * 1};
+  };
   auto f = compile([&body](Tensor x, Tensor y) { return body(x, y); });
   for (const Way& way : kWays) call_both(f, body, way, way, 3, 4, 5, way.name);
   for (const Way& way : kWays) {
@@ -196,8 +272,14 @@ TEST(AnyLayout, MemoryThatIsSharedIsSeen) {
 }
 
 TEST(AnyLayout, InTheBackgroundAndWithOthersBeside) {
-  struct Options { Tensor scale; std::vector<Tensor> more; Int n; };
-  auto body = [](Tensor x, Options o, double by) { return std::pair(x * o.scale + o.more[1].sum() * o.n, o.more[0] * by); };
+  struct Options {
+    Tensor scale;
+    std::vector<Tensor> more;
+    Int n;
+  };
+  auto body = [](Tensor x, Options o, double by) {
+    return std::pair(x * o.scale + o.more[1].sum() * o.n, o.more[0] * by);
+  };
   for (OnMiss on_miss : {OnMiss::Wait, OnMiss::ServeMeanwhile}) {
     auto f = compile(body, {.on_miss = on_miss});
     for (int turn = 0; turn < 3; ++turn)
@@ -213,7 +295,8 @@ TEST(AnyLayout, InTheBackgroundAndWithOthersBeside) {
   }
 }
 
-// What tells how a call differs from what was compiled leaves the call as it is, also where something would admit it after all.
+// What tells how a call differs from what was compiled leaves the call as it is, also where something would admit it
+// after all.
 TEST(AnyLayout, AMissBesideACapturedTensorIsCompiled) {
   Tensor captured;
   auto body = [&](Tensor x, Int n) {

@@ -33,12 +33,14 @@ TEST(Bail, EachReasonIsCountedByItsName) {
   const auto nothing = std::make_unique<Tensor>();
   std::optional<Tensor> maybe;
   const Case cases[] = {
-      {Bail::mode_off, [&] {
+      {Bail::mode_off,
+       [&] {
          auto f = compile([](Tensor t) { return t + 1; }, {.mode = "off"});
          f(x);
          return f.stats();
        }},
-      {Bail::specialization_limit, [&] {
+      {Bail::specialization_limit,
+       [&] {
          auto f = compile([](Tensor t) { return t + 1; }, {.max_specializations = 1});
          f(x), f(x.to(kInt32));
          return f.stats();
@@ -46,23 +48,60 @@ TEST(Bail, EachReasonIsCountedByItsName) {
       {Bail::reads_value, [&] { return once([](Tensor t) { return t * t.sum().item<float>(); }, x); }},
       {Bail::makes_from_host, [&] { return once([&](Tensor t) { return t + from_blob(numbers, {4}, kFloat32); }, x); }},
       {Bail::asks_state, [&] { return once([&](Tensor t) { return t * (x.is_pinned() ? 2 : 1); }, x); }},
-      {Bail::seeds_generator, [&] { return once([](Tensor t) { manual_seed(1); return t + 1; }, x); }},
-      {Bail::assigns_variable, [&] { return once([&](Tensor t) { *nothing = t + 1; return t * *nothing; }, x); }},
-      {Bail::destroys_variable, [&] {
+      {Bail::seeds_generator,
+       [&] {
+         return once(
+             [](Tensor t) {
+               manual_seed(1);
+               return t + 1;
+             },
+             x);
+       }},
+      {Bail::assigns_variable,
+       [&] {
+         return once(
+             [&](Tensor t) {
+               *nothing = t + 1;
+               return t * *nothing;
+             },
+             x);
+       }},
+      {Bail::destroys_variable,
+       [&] {
          maybe = ones({4});
-         return once([&](Tensor t) { maybe.reset(); return t + 1; }, x);
+         return once(
+             [&](Tensor t) {
+               maybe.reset();
+               return t + 1;
+             },
+             x);
        }},
       {Bail::changes_itself, [&] { return once([n = 0](Tensor t) mutable { return t * ++n; }, x); }},
-      {Bail::reads_unnamed, [&] {
+      {Bail::reads_unnamed,
+       [&] {
          t_scale = ones({4});
          return once([](Tensor t) { return t * t_scale; }, x);
        }},
-      {Bail::catches_error, [&] { return once([](Tensor t) { try { return t.view({5}); } catch (const Error&) { return t + 1; } }, x); }},
-      {Bail::said_so, [&] {
-         return once([first = std::make_shared<bool>(true)](Tensor t) {
-           if (std::exchange(*first, false)) throw Error(ErrorCode::NotTraceable, "mine", "not this time");
-           return t + 1;
-         }, x);
+      {Bail::catches_error,
+       [&] {
+         return once(
+             [](Tensor t) {
+               try {
+                 return t.view({5});
+               } catch (const Error&) {
+                 return t + 1;
+               }
+             },
+             x);
+       }},
+      {Bail::said_so,
+       [&] {
+         return once(
+             [first = std::make_shared<bool>(true)](Tensor t) {
+               if (std::exchange(*first, false)) throw Error(ErrorCode::NotTraceable, "mine", "not this time");
+               return t + 1;
+             },
+             x);
        }},
   };
   for (const Case& c : cases) {

@@ -9,7 +9,8 @@ TEST(Eager, ScatterOfANumber) {
   Tensor i = tensor_of(std::vector<std::int64_t>{0, 2, 1, 1}).view({2, 2});
   for (DType t : {kFloat32, kFloat16, kInt32}) {
     Tensor x = zeros({3, 2}, {.dtype = t});
-    EXPECT_EQ(scatter(x, 0, i, 2.0).to(kFloat32).to_vector<float>(), (std::vector<float>{2, 0, 2, 2, 0, 2})) << dtype_name(t);
+    EXPECT_EQ(scatter(x, 0, i, 2.0).to(kFloat32).to_vector<float>(), (std::vector<float>{2, 0, 2, 2, 0, 2}))
+        << dtype_name(t);
     x.scatter_(0, i, 3);
     EXPECT_EQ(x.to(kFloat32).to_vector<float>(), (std::vector<float>{3, 0, 3, 3, 0, 3})) << dtype_name(t);
   }
@@ -32,17 +33,20 @@ TEST(Eager, WritesInPlaceAndThroughViews) {
 
 TEST(Compile, OneCompilationForAllSizes) {
   auto f = compile([](Tensor x) { return x + 1; }, {.name = "f"});
-  for (int n = 2; n < 20; ++n) EXPECT_EQ(f(ones({n})).to_vector<float>(), std::vector<float>(static_cast<std::size_t>(n), 2.0f));
+  for (int n = 2; n < 20; ++n)
+    EXPECT_EQ(f(ones({n})).to_vector<float>(), std::vector<float>(static_cast<std::size_t>(n), 2.0f));
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().recordings_made, 18);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
 TEST(Compile, MutationOfAnArgumentThroughAView) {
-  auto f = compile([](Tensor cache, Tensor k, Int pos) {
-    cache.slice(0, pos, pos + k.size(0)).copy_(k);
-    return cache.slice(0, 0, pos + k.size(0)).sum();
-  }, {.name = "cache"});
+  auto f = compile(
+      [](Tensor cache, Tensor k, Int pos) {
+        cache.slice(0, pos, pos + k.size(0)).copy_(k);
+        return cache.slice(0, 0, pos + k.size(0)).sum();
+      },
+      {.name = "cache"});
   Tensor a = zeros({10, 2}), b = zeros({10, 2});
   double want = 0;
   for (int pos = 0; pos + 2 <= 10; pos += 2) {

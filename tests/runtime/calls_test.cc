@@ -143,7 +143,8 @@ TEST(Recordings, MadeOfTheMemoryOfDisplacedOnesAreRight) {
   EXPECT_EQ(many.stats().evictions, 0);
 }
 
-// Linears of one x run as one launch; each result is what it is alone, for few rows and many, on one thread and on some.
+// Linears of one x run as one launch; each result is what it is alone, for few rows and many, on one thread and on
+// some.
 TEST(Products, SeveralOfOneX) {
   auto three = [](Tensor x, Tensor a, Tensor b, Tensor c) {
     return std::vector<Tensor>{linear(x, a), linear(x, b).transpose(0, 1), linear(x, c) + 1};
@@ -161,9 +162,11 @@ TEST(Products, SeveralOfOneX) {
           if (strided) x = (rand({rows, 2 * k}) - 0.5).to(t).slice(1, 0, 2 * k, 2);
           std::vector<Tensor> got = f(x, a, b, c), want = three(x, a, b, c);
           for (std::size_t i = 0; i < got.size(); ++i) {
-            std::vector<double> g = got[i].to(kFloat64).to_vector<double>(), w = want[i].to(kFloat64).to_vector<double>();
+            std::vector<double> g = got[i].to(kFloat64).to_vector<double>(),
+                                w = want[i].to(kFloat64).to_vector<double>();
             ASSERT_EQ(g.size(), w.size());
-            for (std::size_t e = 0; e < g.size(); ++e) ASSERT_EQ(g[e], w[e]) << dtype_name(t) << " " << rows << " rows, result " << i;
+            for (std::size_t e = 0; e < g.size(); ++e)
+              ASSERT_EQ(g[e], w[e]) << dtype_name(t) << " " << rows << " rows, result " << i;
           }
         }
     }
@@ -240,8 +243,8 @@ TEST(Limits, PastTheLimitOfSpecializationsCallsAreServedEagerly) {
   EXPECT_EQ(f.stats().eager_fallbacks, 3);
 }
 
-// What three calls were refused for, or compiled in another way, is no part of the structure: calls of which it is not true are
-// compiled.
+// What three calls were refused for, or compiled in another way, is no part of the structure: calls of which it is not
+// true are compiled.
 template <class F, class Refused, class Other>
 void expect_compiled_after_refusals(F f, Refused refused, Other other) {
   auto c = compile(f, {.name = "refused"});
@@ -276,17 +279,21 @@ TEST(Refused, ForAliasesOnly) {
         Tensor a = ones({2, 3});
         EXPECT_EQ(c(a, a).value(), 6);
       },
-      [](auto& c) { EXPECT_EQ(c(ones({2, 3}), ones({2, 3})).value(), 5); });
+      [](auto& c) {
+        EXPECT_EQ(c(ones({2, 3}), ones({2, 3})).value(), 5);
+      });
 }
 
 TEST(Refused, ForAPartOfAStorageOnly) {
   expect_compiled_after_refusals([](Tensor x) { return x.as_strided({2}, {1}) + 1; },
-                                 [](auto& c) { EXPECT_EQ(total(c(arange(8).slice(0, 3, 6))), 3 + 4 + 2); }, [](auto& c) { EXPECT_EQ(total(c(arange(3))), 3); });
+                                 [](auto& c) { EXPECT_EQ(total(c(arange(8).slice(0, 3, 6))), 3 + 4 + 2); },
+                                 [](auto& c) { EXPECT_EQ(total(c(arange(3))), 3); });
 }
 
 TEST(Refused, OnOneSideOfABranchOnly) {
   expect_compiled_after_refusals([](Tensor x) { return x.size(0) > 10 ? x * x.sum().item().to_double() : x + 1; },
-                                 [](auto& c) { EXPECT_EQ(total(c(ones({20}))), 400); }, [](auto& c) { EXPECT_EQ(total(c(ones({5}))), 10); });
+                                 [](auto& c) { EXPECT_EQ(total(c(ones({20}))), 400); },
+                                 [](auto& c) { EXPECT_EQ(total(c(ones({5}))), 10); });
   // What is done for one side says nothing of the other, either: a call of a mutable function that it changes.
   int large = 0;
   expect_compiled_after_refusals(
@@ -313,7 +320,12 @@ TEST(Refused, TheSameCallsStayEager) {
 }
 
 TEST(Explain, NamesGraphGuardsLaunchesAndReasons) {
-  auto f = compile([](Tensor x, Tensor y) { x.slice(0, 0, 1).add_(1); return softmax(x + y, -1); }, {.name = "explained"});
+  auto f = compile(
+      [](Tensor x, Tensor y) {
+        x.slice(0, 0, 1).add_(1);
+        return softmax(x + y, -1);
+      },
+      {.name = "explained"});
   f(ones({3, 4}), ones({3, 4}));
   std::string s = f.explain();
   for (const char* word : {"explained/0", "guards", "calls_test.cc", "exp(%", "launches", "is written in place", "s0"})

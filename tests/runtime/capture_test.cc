@@ -1,5 +1,6 @@
-// What a function does besides operators: it reads values, assigns variables that outlive the call, makes tensors of host memory,
-// catches errors. Whatever a replay would not do again is served eagerly, and every call means what calling the function means.
+// What a function does besides operators: it reads values, assigns variables that outlive the call, makes tensors of
+// host memory, catches errors. Whatever a replay would not do again is served eagerly, and every call means what
+// calling the function means.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -264,7 +265,9 @@ TEST(Arguments, OfOtherTypesAreOtherStructures) {
 }
 
 TEST(Arguments, BecomeWhatTheFunctionTakes) {
-  auto f = compile([](const std::string& name, std::optional<Tensor> bias, Tensor x) { return name == "add" && bias ? x + *bias : x; });
+  auto f = compile([](const std::string& name, std::optional<Tensor> bias, Tensor x) {
+    return name == "add" && bias ? x + *bias : x;
+  });
   EXPECT_EQ(at(f("add", std::nullopt, ones({1})), 0), 1);
   EXPECT_EQ(at(f("add", ones({1}), ones({1})), 0), 2);
   EXPECT_EQ(at(f("no", ones({1}), ones({1})), 0), 1);

@@ -1,4 +1,5 @@
-// Work of other libraries where there are no streams: on the host it is a step like others; the null device queues it in launch order.
+// Work of other libraries where there are no streams: on the host it is a step like others; the null device queues it
+// in launch order.
 #include <gtest/gtest.h>
 
 #include "device/null/null_device.h"
@@ -37,7 +38,8 @@ TEST(Captured, AFaultNamesTheOperator) {
 TEST(Captured, TheNullDeviceQueuesItInLaunchOrder) {
   device::set_null_kernels(true);
   const Tensor x = arange(0, 6, 1, {.dtype = kFloat32}).to(Device::null()), y = (ones({6}) * 4).to(Device::null());
-  auto f = compile([](const Tensor& a, const Tensor& b) { return Blend::of(Blend::of(a, b), a, 0.25); }, {.name = "chain"});
+  auto f =
+      compile([](const Tensor& a, const Tensor& b) { return Blend::of(Blend::of(a, b), a, 0.25); }, {.name = "chain"});
   f(x, y);
   device::take_null_record();
   const Tensor got = f(x, y);

@@ -5,8 +5,8 @@
 
 #include "base/knobs.h"
 #include "reprise/reprise.h"
-#include "runtime/call/call.h"
 #include "runtime/build/specialization.h"
+#include "runtime/call/call.h"
 #include "tests/support/element.h"
 #include "tests/support/error_of.h"
 
@@ -123,8 +123,8 @@ TEST(CaughtErrors, WithStoragesAsInputs) {
   EXPECT_EQ(f.stats().eager_fallbacks, 2);
 }
 
-// What leaves the function unseen leaves tensors, their sizes and the generator as they were; what is caught takes the random numbers that
-// the function takes.
+// What leaves the function unseen leaves tensors, their sizes and the generator as they were; what is caught takes the
+// random numbers that the function takes.
 TEST(CaughtErrors, StateIsTheFunctions) {
   auto body = [](Tensor x, Tensor y, Tensor i, Tensor j) {
     x.add_(1);
@@ -204,13 +204,15 @@ struct Verifying {
 };
 
 TEST(Check, AStorageThatAResizeMakesLarger) {
-  auto f = compile([](Tensor x) {
-    Tensor part = x.slice(0, 1, 2);
-    part.resize_({4});
-    part.mul_(2);
-    part.select(0, 0).add_(1);
-    return part + 1;
-  }, {.check = 1});
+  auto f = compile(
+      [](Tensor x) {
+        Tensor part = x.slice(0, 1, 2);
+        part.resize_({4});
+        part.mul_(2);
+        part.select(0, 0).add_(1);
+        return part + 1;
+      },
+      {.check = 1});
   for (int i = 0; i < 4; ++i) {
     Tensor x = ones({2});
     EXPECT_EQ(test::at(f(x), 0), 4);
@@ -257,7 +259,8 @@ TEST(Verify, StoragesThatTheCallGivesAwayAreCompared) {
 
 /// What is compiled of a function of one tensor, given to it as a trace sees it; `frame` becomes the call with x.
 template <class F>
-std::unique_ptr<detail::Specialization> specialized(const char* name, const Tensor& x, detail::CallFrame& frame, F function) {
+std::unique_ptr<detail::Specialization> specialized(const char* name, const Tensor& x, detail::CallFrame& frame,
+                                                    F function) {
   frame.clear();
   detail::walk(x, frame);
   auto body = [&](detail::Tracer& tracer) {
@@ -267,7 +270,9 @@ std::unique_ptr<detail::Specialization> specialized(const char* name, const Tens
     arguments.tensor(a);
     function(tracer, a);
   };
-  return detail::specialize(name, kernels::Mode::Full, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); }, &body);
+  return detail::specialize(
+      name, kernels::Mode::Full, frame, [](void* b, detail::Tracer& t) { (*static_cast<decltype(body)*>(b))(t); },
+      &body);
 }
 
 TEST(Verify, NamesWhatDiffers) {
@@ -293,7 +298,8 @@ TEST(Verify, NamesWhatDiffers) {
   auto message = [&](const Tensor& result, double added) -> std::string {
     Replay replay{result, x, added, {}};
     try {
-      s->check->run(*s, frame, replay.outputs, [](void* r) { (*static_cast<Replay*>(r))(); }, &replay);
+      s->check->run(
+          *s, frame, replay.outputs, [](void* r) { (*static_cast<Replay*>(r))(); }, &replay);
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::Internal);
       return e.what();
@@ -302,9 +308,12 @@ TEST(Verify, NamesWhatDiffers) {
   };
   EXPECT_EQ(message(right, 1), "");
   x.sub_(1);
-  EXPECT_NE(message(wrong, 1).find("twice: REPRISE_VERIFY: result 0: element [1] is 2.5 compiled and 2 by the traced program"), std::string::npos);
+  EXPECT_NE(message(wrong, 1).find(
+                "twice: REPRISE_VERIFY: result 0: element [1] is 2.5 compiled and 2 by the traced program"),
+            std::string::npos);
   x.sub_(1);
-  EXPECT_NE(message(right, 2).find("after the call: element [0] is 2 compiled and 1 by the traced program"), std::string::npos);
+  EXPECT_NE(message(right, 2).find("after the call: element [0] is 2 compiled and 1 by the traced program"),
+            std::string::npos);
 }
 
 // How closely follows from what a value is made of, not from its dtype.
@@ -324,13 +333,16 @@ TEST(Verify, WhatIsOnlyMovedIsEqualBitForBit) {
       detail::Outputs outputs;
     } replay{moved, summed, {}};
     try {
-      s->check->run(*s, frame, replay.outputs, [](void* p) {
-        auto& r = *static_cast<Replay*>(p);
-        for (Tensor* t : {&r.moved, &r.summed}) {
-          detail::retain(t->impl());
-          r.outputs.tensors.push_back(t->impl());
-        }
-      }, &replay);
+      s->check->run(
+          *s, frame, replay.outputs,
+          [](void* p) {
+            auto& r = *static_cast<Replay*>(p);
+            for (Tensor* t : {&r.moved, &r.summed}) {
+              detail::retain(t->impl());
+              r.outputs.tensors.push_back(t->impl());
+            }
+          },
+          &replay);
     } catch (const Error& e) {
       return std::string(e.what());
     }
@@ -341,7 +353,9 @@ TEST(Verify, WhatIsOnlyMovedIsEqualBitForBit) {
   EXPECT_EQ(differs(x, sums * 1.00001), "");
   EXPECT_NE(differs(x, sums * 1.01).find("result 1: element"), std::string::npos);
   EXPECT_NE(differs(x * 1.000001, sums).find("result 0: element"), std::string::npos);
-  EXPECT_NE(differs(tensor({1.0, 0.0, 2.0, 0.0, 4.0}).slice(0, 0, 5, 2), sums).find("result 0: its strides are [2] compiled and [1]"), std::string::npos);
+  EXPECT_NE(differs(tensor({1.0, 0.0, 2.0, 0.0, 4.0}).slice(0, 0, 5, 2), sums)
+                .find("result 0: its strides are [2] compiled and [1]"),
+            std::string::npos);
 }
 
 }  // namespace

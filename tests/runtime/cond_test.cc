@@ -23,9 +23,11 @@ std::string shown(const std::vector<Tensor>& all) {
 Tensor ramp(std::int64_t n) { return arange(n, {.dtype = kFloat32}); }
 Tensor flag(bool b) { return full({}, b, {.dtype = kBool}); }
 
-/// Eager and compiled (in every mode) give the same for these arguments, one after another; then how the compiled function served them.
+/// Eager and compiled (in every mode) give the same for these arguments, one after another; then how the compiled
+/// function served them.
 using Program = std::vector<Tensor> (*)(std::vector<Tensor>);
-void same(const char* what, Program body, const std::vector<std::vector<Tensor>>& calls, std::int64_t specializations = 1) {
+void same(const char* what, Program body, const std::vector<std::vector<Tensor>>& calls,
+          std::int64_t specializations = 1) {
   for (const char* mode : {"full", "no-fuse", "interpret"}) {
     auto f = compile(body, {.name = "f", .mode = mode});
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -42,12 +44,18 @@ void same(const char* what, Program body, const std::vector<std::vector<Tensor>>
 }
 
 TEST(Cond, TakesOneBranchOrTheOther) {
-  same("doubles what is positive", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    return {cond(a[0].sum() > 0, [](const Tensor& x) { return x * 2 + 1; }, [](const Tensor& x) { return -x; }, a[0])};
-  }, {{ramp(4)}, {-ramp(4)}, {ramp(6)}, {-ramp(6)}, {ramp(4)}});
-  same("a flag that is an argument", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    return {cond(a[1], [&] { return a[0].exp(); }, [&] { return a[0].sin(); })};
-  }, {{ramp(4), flag(true)}, {ramp(4), flag(false)}, {ramp(5), flag(true).view({1}).view({})}});
+  same("doubles what is positive",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         return {cond(
+             a[0].sum() > 0, [](const Tensor& x) { return x * 2 + 1; }, [](const Tensor& x) { return -x; }, a[0])};
+       },
+       {{ramp(4)}, {-ramp(4)}, {ramp(6)}, {-ramp(6)}, {ramp(4)}});
+  same("a flag that is an argument",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         return {cond(
+             a[1], [&] { return a[0].exp(); }, [&] { return a[0].sin(); })};
+       },
+       {{ramp(4), flag(true)}, {ramp(4), flag(false)}, {ramp(5), flag(true).view({1}).view({})}});
 }
 
 TEST(Cond, StructuresOfResults) {
@@ -57,8 +65,16 @@ TEST(Cond, StructuresOfResults) {
   };
   auto f = [](Tensor x) {
     const Tensor p = x.select(0, 0) > 0;
-    auto [lo, hi] = cond(p, [&] { return std::tuple(x + 1, x.sum()); }, [&] { return std::tuple(x * 3, x.prod()); });
-    Parts q = cond(p, [&] { return Parts{x.exp(), {x, Tensor(), hi}}; }, [&] { return Parts{hi + x, {x.flip({0}), Tensor(), lo.sum()}}; });
+    auto [lo, hi] = cond(
+        p, [&] { return std::tuple(x + 1, x.sum()); }, [&] { return std::tuple(x * 3, x.prod()); });
+    Parts q = cond(
+        p,
+        [&] {
+          return Parts{x.exp(), {x, Tensor(), hi}};
+        },
+        [&] {
+          return Parts{hi + x, {x.flip({0}), Tensor(), lo.sum()}};
+        });
     return std::tuple(lo, hi, q.a, q.more[0], q.more[1].defined(), q.more[2]);
   };
   auto c = compile(f);
@@ -75,7 +91,14 @@ TEST(Cond, StructuresOfResults) {
 }
 
 TEST(Cond, ABoolDecidesAtOnce) {
-  auto f = compile([](Tensor x, bool up) { return cond(x.size(0) > 3, [&] { return x + 1; }, [&] { return cond(up, [&] { return x * 2; }, [&] { return x * 3; }); }); });
+  auto f = compile([](Tensor x, bool up) {
+    return cond(
+        x.size(0) > 3, [&] { return x + 1; },
+        [&] {
+          return cond(
+              up, [&] { return x * 2; }, [&] { return x * 3; });
+        });
+  });
   EXPECT_EQ(f(ramp(5), true).sum().item<float>(), 15);
   EXPECT_EQ(f(ramp(2), true).sum().item<float>(), 2);
   EXPECT_EQ(f(ramp(2), false).sum().item<float>(), 3);
@@ -85,10 +108,12 @@ TEST(Cond, ABoolDecidesAtOnce) {
 // A branch that gives what it was given, or a view of it, gives a copy: no result shares memory with anything.
 TEST(Cond, ResultsAreTensorsOfTheirOwn) {
   Program body = [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    auto [same, view, row] = cond(a[1], [&] { return std::tuple(a[0], a[0].t(), a[0].select(0, 0)); }, [&] {
-      Tensor y = a[0] + 1;
-      return std::tuple(y, y.t(), y.select(0, 1));
-    });
+    auto [same, view, row] = cond(
+        a[1], [&] { return std::tuple(a[0], a[0].t(), a[0].select(0, 0)); },
+        [&] {
+          Tensor y = a[0] + 1;
+          return std::tuple(y, y.t(), y.select(0, 1));
+        });
     same.add_(1), view.mul_(2), row.zero_();
     return {same, view, row};
   };
@@ -97,67 +122,124 @@ TEST(Cond, ResultsAreTensorsOfTheirOwn) {
 }
 
 TEST(Cond, WritesOfTheBranchThatIsTakenAlone) {
-  same("a part of an argument", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, 1).add_(10); }, [&] { a[0].mul_(2); });
-    return {a[0].sum()};
-  }, {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}, {ramp(20).view({5, 4}), flag(true)}});
-  same("one branch writes, the other reads", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    Tensor y = cond(a[2], [&] { return a[0].add_(a[1]).sum(); }, [&] { return a[0].sum() + a[1].sum(); });
-    return {y, a[0] * 1};
-  }, {{ramp(4), ramp(4), flag(true)}, {ramp(4), ramp(4), flag(false)}});
-  same("a view of an intermediate, seen later through its base", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    Tensor base = a[0] * 2, row = base.select(0, 1);
-    cond(a[1], [&] { row.fill_(7); }, [&] { row.neg_(); });
-    return {base, row};
-  }, {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}});
-  same("what is written decides the next", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    for (int i = 0; i < 3; ++i) cond(a[0].sum() > 20, [&] { a[0].sub_(5); }, [&] { a[0].mul_(3); });
-    return {a[0].max()};
-  }, {{ramp(4)}, {ramp(4) * 10}, {ramp(7)}});
-  same("the flag itself", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[1].fill_(false), a[0].add_(1); }, [&] { a[1].fill_(true), a[0].sub_(1); });
-    return {a[1].clone()};
-  }, {{ramp(4), flag(true)}, {ramp(4), flag(false)}});
+  same(
+      "a part of an argument",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].select(0, 1).add_(10); }, [&] { a[0].mul_(2); });
+        return {a[0].sum()};
+      },
+      {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}, {ramp(20).view({5, 4}), flag(true)}});
+  same("one branch writes, the other reads",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         Tensor y = cond(
+             a[2], [&] { return a[0].add_(a[1]).sum(); }, [&] { return a[0].sum() + a[1].sum(); });
+         return {y, a[0] * 1};
+       },
+       {{ramp(4), ramp(4), flag(true)}, {ramp(4), ramp(4), flag(false)}});
+  same("a view of an intermediate, seen later through its base",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         Tensor base = a[0] * 2, row = base.select(0, 1);
+         cond(
+             a[1], [&] { row.fill_(7); }, [&] { row.neg_(); });
+         return {base, row};
+       },
+       {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}});
+  same("what is written decides the next",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         for (int i = 0; i < 3; ++i)
+           cond(
+               a[0].sum() > 20, [&] { a[0].sub_(5); }, [&] { a[0].mul_(3); });
+         return {a[0].max()};
+       },
+       {{ramp(4)}, {ramp(4) * 10}, {ramp(7)}});
+  same("the flag itself",
+       [](std::vector<Tensor> a) -> std::vector<Tensor> {
+         cond(
+             a[1], [&] { a[1].fill_(false), a[0].add_(1); }, [&] { a[1].fill_(true), a[0].sub_(1); });
+         return {a[1].clone()};
+       },
+       {{ramp(4), flag(true)}, {ramp(4), flag(false)}});
 }
 
 // Parts that a branch writes are what it gives, not the tensors that they are of.
 TEST(Cond, WritesOfParts) {
-  const auto both = [](auto make) { return std::vector<std::vector<Tensor>>{{make(5), flag(true)}, {make(5), flag(false)}, {make(7), flag(true)}, {make(4), flag(false)}}; };
+  const auto both = [](auto make) {
+    return std::vector<std::vector<Tensor>>{
+        {make(5), flag(true)}, {make(5), flag(false)}, {make(7), flag(true)}, {make(4), flag(false)}};
+  };
   const auto rows = both([](std::int64_t n) { return ramp(n * 4).view({n, 4}); });
-  same("rows of one branch", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, 1).add_(10), a[0].slice(1, 2, 4).mul_(3), a[0].select(0, 1).sub_(1); }, [&] {});
-    return {a[0].sum(0)};
-  }, rows);
-  same("the same rows of both", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, -1).copy_(a[0].select(0, 0)); }, [&] { a[0].select(0, -1).fill_(7); });
-    return {a[0] * 1};
-  }, rows);
-  same("others of each", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].select(0, 1).mul_(3), a[0].select(0, 2).fill_(1); });
-    return {};
-  }, rows);
-  same("that overlap", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].slice(0, 0, 2).mul_(2); }, [&] { a[0].slice(0, 1, 3).mul_(3); });
-    return {a[0].select(1, 0)};
-  }, rows);
-  same("one after another", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, 0).add_(1), a[0].select(0, 1).add_(a[0].select(0, 0)), a[0].diagonal().fill_(2); }, [&] {});
-    return {};
-  }, rows);
-  same("a part of a part", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].slice(0, 1, 3).select(1, 0).neg_(); }, [&] {});
-    return {a[0].slice(0, 1, 3)};
-  }, rows);
-  same("of a view from outside", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    Tensor turned = a[0].t().slice(1, 1);
-    cond(a[1], [&] { turned.select(0, 1).neg_(); }, [&] { turned.select(0, 0).fill_(1); });
-    return {turned.sum()};
-  }, rows);
-  same("all of it, or a part", [](std::vector<Tensor> a) -> std::vector<Tensor> {
-    cond(a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].mul_(3); });
-    return {};
-  }, rows);
-  auto f = compile([](Tensor cache, Tensor row, Int at, Tensor p) { cond(p, [&] { cache.select(0, at).copy_(row); }, [&] {}); });
+  same(
+      "rows of one branch",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].select(0, 1).add_(10), a[0].slice(1, 2, 4).mul_(3), a[0].select(0, 1).sub_(1); }, [&] {});
+        return {a[0].sum(0)};
+      },
+      rows);
+  same(
+      "the same rows of both",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].select(0, -1).copy_(a[0].select(0, 0)); }, [&] { a[0].select(0, -1).fill_(7); });
+        return {a[0] * 1};
+      },
+      rows);
+  same(
+      "others of each",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].select(0, 1).mul_(3), a[0].select(0, 2).fill_(1); });
+        return {};
+      },
+      rows);
+  same(
+      "that overlap",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].slice(0, 0, 2).mul_(2); }, [&] { a[0].slice(0, 1, 3).mul_(3); });
+        return {a[0].select(1, 0)};
+      },
+      rows);
+  same(
+      "one after another",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1],
+            [&] { a[0].select(0, 0).add_(1), a[0].select(0, 1).add_(a[0].select(0, 0)), a[0].diagonal().fill_(2); },
+            [&] {});
+        return {};
+      },
+      rows);
+  same(
+      "a part of a part",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].slice(0, 1, 3).select(1, 0).neg_(); }, [&] {});
+        return {a[0].slice(0, 1, 3)};
+      },
+      rows);
+  same(
+      "of a view from outside",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        Tensor turned = a[0].t().slice(1, 1);
+        cond(
+            a[1], [&] { turned.select(0, 1).neg_(); }, [&] { turned.select(0, 0).fill_(1); });
+        return {turned.sum()};
+      },
+      rows);
+  same(
+      "all of it, or a part",
+      [](std::vector<Tensor> a) -> std::vector<Tensor> {
+        cond(
+            a[1], [&] { a[0].select(0, 0).mul_(2); }, [&] { a[0].mul_(3); });
+        return {};
+      },
+      rows);
+  auto f = compile([](Tensor cache, Tensor row, Int at, Tensor p) {
+    cond(
+        p, [&] { cache.select(0, at).copy_(row); }, [&] {});
+  });
   Tensor cache = zeros({64, 256}), row = ones({256});
   f(cache, row, 3, flag(true)), f(cache, row, 5, flag(false)), f(cache, row, 9, flag(true));
   EXPECT_EQ(cache.sum().item<float>(), 512);
@@ -424,7 +506,10 @@ TEST(Cond, ArgumentsOnOneMemory) {
 // A captured tensor that a branch gives back, and one that decides, are handles like any.
 TEST(Cond, CapturedTensorsAsResultsAndPredicates) {
   Tensor w = ramp(4), p = flag(true);
-  auto f = [&](Tensor x) { return cond(p, [&] { return std::pair(w, x + w); }, [&] { return std::pair(w.clone(), w); }); };
+  auto f = [&](Tensor x) {
+    return cond(
+        p, [&] { return std::pair(w, x + w); }, [&] { return std::pair(w.clone(), w); });
+  };
   auto c = compile(f);
   for (bool b : {true, false, true}) {
     p.fill_(b);
@@ -439,12 +524,15 @@ TEST(Cond, CapturedTensorsAsResultsAndPredicates) {
 TEST(Cond, CapturedTensorsAndNesting) {
   Tensor w = ramp(4), state = zeros({4});
   auto f = [&](Tensor x) {
-    return cond(x.sum() > 0,
-                [&] {
-                  state.add_(x);
-                  return cond(x.max() > 5, [&] { return x * w; }, [&] { return cond((x * w).sum() > 3, [&] { return w - x; }, [&] { return state * 1; }); });
-                },
-                [&] { return x + w; });
+    return cond(
+        x.sum() > 0,
+        [&] {
+          state.add_(x);
+          return cond(
+              x.max() > 5, [&] { return x * w; },
+              [&] { return cond((x * w).sum() > 3, [&] { return w - x; }, [&] { return state * 1; }); });
+        },
+        [&] { return x + w; });
   };
   auto c = compile(f);
   std::vector<std::string> want, got;
@@ -462,10 +550,12 @@ TEST(Cond, CapturedTensorsAndNesting) {
   EXPECT_EQ(c.stats().specializations, 1);
 }
 
-// An index out of range in the branch that is not taken is nobody's; in the one that is, it is raised, and nothing has changed.
+// An index out of range in the branch that is not taken is nobody's; in the one that is, it is raised, and nothing has
+// changed.
 TEST(Cond, OnlyTheBranchThatIsTakenRaises) {
   auto body = [](Tensor x, Tensor rows, Tensor p) {
-    cond(p, [&] { x.copy_(x.index_select(0, rows)); }, [&] { x.add_(1); });
+    cond(
+        p, [&] { x.copy_(x.index_select(0, rows)); }, [&] { x.add_(1); });
     return x * 2;
   };
   auto f = compile(body);
@@ -487,7 +577,8 @@ TEST(Cond, OnlyTheBranchThatIsTakenRaises) {
 // A branch that may fail after it has written something: what it writes is no argument's memory.
 TEST(Cond, ABranchThatFailsHalfWayLeavesArgumentsAsTheyWere) {
   auto body = [](Tensor x, Tensor t, Tensor rows, Tensor p) {
-    auto [a, b] = cond(p, [&] { return std::tuple(t * 2, t.index_select(0, rows)); }, [&] { return std::tuple(t + 1, t + 2); });
+    auto [a, b] = cond(
+        p, [&] { return std::tuple(t * 2, t.index_select(0, rows)); }, [&] { return std::tuple(t + 1, t + 2); });
     x.copy_(a + b);
     x.slice(0, 0, 2).copy_(b.slice(0, 0, 2));
   };
@@ -503,32 +594,58 @@ TEST(Cond, ABranchThatFailsHalfWayLeavesArgumentsAsTheyWere) {
 TEST(Cond, DtypesLayoutsAndSizes) {
   for (DType t : {kFloat32, kFloat64, kBFloat16, kFloat16, kInt64, kInt32, kUInt8, kBool, kFloat8E5M2}) {
     Program body = [](std::vector<Tensor> a) -> std::vector<Tensor> {
-      return {cond(a[1], [&] { return cat({a[0], a[0]}, 0); }, [&] { return a[0].expand({2, 3, 4}).reshape({6, 4}); })};
+      return {cond(
+          a[1],
+          [&] {
+            return cat({a[0], a[0]}, 0);
+          },
+          [&] {
+            return a[0].expand({2, 3, 4}).reshape({6, 4});
+          })};
     };
     const Tensor x = ramp(12).view({3, 4}).to(t);
     same(dtype_name(t).data(), body, {{x, flag(true)}, {x, flag(false)}});
   }
   Program views = [](std::vector<Tensor> a) -> std::vector<Tensor> {
     Tensor x = a[0].t(), y = a[0].slice(1, 1, 3), z = a[0].unsqueeze(0).expand({2, a[0].size(0), 4});
-    return {cond(a[1], [&] { return x.matmul(y) + z.sum(); }, [&] { return x.reshape({-1}).sum() * x.slice(1, 0, 2).matmul(y.slice(0, 0, 2)); })};
+    return {cond(
+        a[1], [&] { return x.matmul(y) + z.sum(); },
+        [&] { return x.reshape({-1}).sum() * x.slice(1, 0, 2).matmul(y.slice(0, 0, 2)); })};
   };
-  same("views from outside", views, {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}, {ramp(20).view({5, 4}), flag(false)}});
+  same("views from outside", views,
+       {{ramp(12).view({3, 4}), flag(true)},
+        {ramp(12).view({3, 4}), flag(false)},
+        {ramp(20).view({5, 4}), flag(false)}});
   Program fused = [](std::vector<Tensor> a) -> std::vector<Tensor> {
     Tensor y = (a[0] * 2).t(), z = cat({a[0], a[0] + 1}, 1);
-    return {cond(a[1], [&] { return y.reshape({-1}) + z.slice(1, 0, a[0].size(1)).reshape({-1}); }, [&] { return softmax(z, 1).slice(1, 0, a[0].size(1)).t().reshape({-1}); })};
+    return {cond(
+        a[1], [&] { return y.reshape({-1}) + z.slice(1, 0, a[0].size(1)).reshape({-1}); },
+        [&] { return softmax(z, 1).slice(1, 0, a[0].size(1)).t().reshape({-1}); })};
   };
-  same("values that stand nowhere yet", fused, {{ramp(12).view({3, 4}), flag(true)}, {ramp(12).view({3, 4}), flag(false)}, {ramp(0).view({0, 4}), flag(true)}, {ramp(4).view({1, 4}), flag(false)}}, 3);
+  same("values that stand nowhere yet", fused,
+       {{ramp(12).view({3, 4}), flag(true)},
+        {ramp(12).view({3, 4}), flag(false)},
+        {ramp(0).view({0, 4}), flag(true)},
+        {ramp(4).view({1, 4}), flag(false)}},
+       3);
 }
 
 TEST(Cond, SizesThatAreEqualInThisCallAreGuarded) {
-  auto body = [](Tensor x, Tensor y, Tensor p) { return cond(p, [&] { return x + 1; }, [&] { return y * 2; }); };
+  auto body = [](Tensor x, Tensor y, Tensor p) {
+    return cond(
+        p, [&] { return x + 1; }, [&] { return y * 2; });
+  };
   auto f = compile(body);
-  for (auto [n, m, p] : {std::tuple(4, 4, true), std::tuple(5, 5, false), std::tuple(4, 6, true), std::tuple(4, 6, false)})
+  for (auto [n, m, p] :
+       {std::tuple(4, 4, true), std::tuple(5, 5, false), std::tuple(4, 6, true), std::tuple(4, 6, false)})
     EXPECT_EQ(shown(body(ramp(n), ramp(m), flag(p))), shown(f(ramp(n), ramp(m), flag(p)))) << n << " " << m;
   EXPECT_EQ(f.stats().eager_fallbacks, 2);
   ASSERT_EQ(f.stats().fallbacks.size(), 1u);
   EXPECT_STREQ(f.stats().fallbacks[0].reason, "branches_differ");
-  EXPECT_NE(f.stats().last_fallback_reason.find("result 0 is float32 [4] where it is true, and float32 [6] where it is not"), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_NE(
+      f.stats().last_fallback_reason.find("result 0 is float32 [4] where it is true, and float32 [6] where it is not"),
+      std::string::npos)
+      << f.stats().last_fallback_reason;
 }
 
 // What a trace cannot tell of both branches is served eagerly, with a reason.
@@ -648,22 +765,28 @@ TEST(Cond, WhatIsServedEagerly) {
   }
   // A branch's own variables are its own.
   auto own = compile([](Tensor x, Tensor p) {
-    return cond(p, [&] {
-      Tensor y = x, z;
-      z = y;
-      y = y + z;
-      std::vector<Tensor> v{y, x};
-      v.push_back(z);
-      std::swap(v[0], v[2]);
-      return v[0] + v[2];
-    }, [&] { return x + 2; });
+    return cond(
+        p,
+        [&] {
+          Tensor y = x, z;
+          z = y;
+          y = y + z;
+          std::vector<Tensor> v{y, x};
+          v.push_back(z);
+          std::swap(v[0], v[2]);
+          return v[0] + v[2];
+        },
+        [&] { return x + 2; });
   });
   EXPECT_EQ(own(ramp(4), flag(true)).sum().item<float>(), 18);
   EXPECT_EQ(own.stats().eager_fallbacks, 0) << own.stats().last_fallback_reason;
 }
 
 TEST(Cond, MistakesAreTheSameEagerlyAndCompiled) {
-  auto body = [](Tensor x, Tensor p) { return cond(p, [&] { return x + 1; }, [&] { return x; }); };
+  auto body = [](Tensor x, Tensor p) {
+    return cond(
+        p, [&] { return x + 1; }, [&] { return x; });
+  };
   auto f = compile(body);
   for (const Tensor& p : {ones({}), ones({2}, {.dtype = kBool}), Tensor(), zeros({0}, {.dtype = kBool})}) {
     const auto want = test::caught([&] { body(ramp(3), p); }), got = test::caught([&] { f(ramp(3), p); });
@@ -674,25 +797,39 @@ TEST(Cond, MistakesAreTheSameEagerlyAndCompiled) {
 }
 
 TEST(Cond, SettingsSealingAndExplain) {
-  auto f = compile([](Tensor x, Tensor w, Tensor p) {
-    AutocastScope cast(kBFloat16);
-    NameScope head("head");
-    return cond(p, [&] { NameScope part("full"); return x.matmul(w); }, [&] { NameScope part("part"); return x.slice(1, 0, 2).matmul(w.slice(0, 0, 2)); });
-  }, {.name = "pick", .arguments = {"x", "w", "p"}});
+  auto f = compile(
+      [](Tensor x, Tensor w, Tensor p) {
+        AutocastScope cast(kBFloat16);
+        NameScope head("head");
+        return cond(
+            p,
+            [&] {
+              NameScope part("full");
+              return x.matmul(w);
+            },
+            [&] {
+              NameScope part("part");
+              return x.slice(1, 0, 2).matmul(w.slice(0, 0, 2));
+            });
+      },
+      {.name = "pick", .arguments = {"x", "w", "p"}});
   const Tensor x = ramp(12).view({3, 4}), w = ramp(20).view({4, 5});
   EXPECT_EQ(f(x, w, flag(true)).dtype(), kBFloat16);
   f.seal();
   f(x, w, flag(false));
   f(ramp(20).view({5, 4}), w, flag(false));
   const std::string text = f.explain();
-  for (const char* what : {" = cond(%2, region(%0 \"x\": ", "head.full", "head.part", " if in2", " if not in2"}) EXPECT_NE(text.find(what), std::string::npos) << what << "\n" << text;
+  for (const char* what : {" = cond(%2, region(%0 \"x\": ", "head.full", "head.part", " if in2", " if not in2"})
+    EXPECT_NE(text.find(what), std::string::npos) << what << "\n" << text;
 }
 
 // A device with memory of its own runs both branches and chooses; what may fail must not run there.
 TEST(Cond, DevicesChooseAmongBoth) {
   auto body = [](Tensor x, Tensor p) {
-    cond(p, [&] { x.mul_(2); }, [&] { x.select(0, 0).fill_(9); });
-    return cond(p, [&] { return x + 1; }, [&] { return -x; });
+    cond(
+        p, [&] { x.mul_(2); }, [&] { x.select(0, 0).fill_(9); });
+    return cond(
+        p, [&] { return x + 1; }, [&] { return -x; });
   };
   auto f = compile(body);
   for (bool p : {true, false, true}) {
@@ -703,7 +840,10 @@ TEST(Cond, DevicesChooseAmongBoth) {
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
   EXPECT_EQ(f.stats().specializations, 1);
-  auto fails = compile([](Tensor x, Tensor i, Tensor p) { return cond(p, [&] { return x.index_select(0, i); }, [&] { return x + 1; }); });
+  auto fails = compile([](Tensor x, Tensor i, Tensor p) {
+    return cond(
+        p, [&] { return x.index_select(0, i); }, [&] { return x + 1; });
+  });
   const Tensor on = ramp(4).to(Device::null()), at = arange(4).to(Device::null());
   EXPECT_EQ(shown(fails(on, at + 9, flag(false).to(Device::null())).to(Device::cpu())), shown(ramp(4) + 1));
   ASSERT_EQ(fails.stats().fallbacks.size(), 1u);

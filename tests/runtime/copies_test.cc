@@ -1,4 +1,5 @@
-// stats().copied_bytes: what is copied where eager copies nothing. Programs as models and optimizers are written copy nothing.
+// stats().copied_bytes: what is copied where eager copies nothing. Programs as models and optimizers are written copy
+// nothing.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,8 +12,10 @@ namespace {
 
 using Program = std::function<std::vector<Tensor>(std::vector<Tensor>, Int)>;
 
-/// The last of a few calls copies `bytes` beyond eager, and all of them do as eager does: results and written arguments.
-void expect_copied(const char* name, const Program& program, const std::function<std::vector<Tensor>(std::int64_t n)>& make, std::vector<std::int64_t> numbers,
+/// The last of a few calls copies `bytes` beyond eager, and all of them do as eager does: results and written
+/// arguments.
+void expect_copied(const char* name, const Program& program,
+                   const std::function<std::vector<Tensor>(std::int64_t n)>& make, std::vector<std::int64_t> numbers,
                    std::int64_t bytes = 0) {
   auto f = compile(program, {.name = name});
   std::int64_t last = 0;
@@ -24,8 +27,10 @@ void expect_copied(const char* name, const Program& program, const std::function
       std::vector<Tensor> got = f(a, Int(at)), want = program(b, Int(at));
       last = f.stats().copied_bytes - before;
       EXPECT_EQ(got.size(), want.size());
-      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i], 1e-4, 1e-5)) << name << ": result " << i << ", n " << n << ", at " << at;
-      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(allclose(a[i], b[i], 1e-4, 1e-5)) << name << ": argument " << i << ", n " << n << ", at " << at;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_TRUE(allclose(got[i], want[i], 1e-4, 1e-5)) << name << ": result " << i << ", n " << n << ", at " << at;
+      for (std::size_t i = 0; i < a.size(); ++i)
+        EXPECT_TRUE(allclose(a[i], b[i], 1e-4, 1e-5)) << name << ": argument " << i << ", n " << n << ", at " << at;
     }
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
@@ -52,14 +57,19 @@ void rotate_in_place(Tensor x, Tensor cos, Tensor sin) {
   a.copy_(first);
   b.copy_(second);
 }
-Tensor heads_of(Tensor qkv, Int from, Int dim) { return qkv.slice(-1, from * dim, (from + 1) * dim).view({qkv.size(0), 4, dim / 4}).transpose(0, 1); }
+Tensor heads_of(Tensor qkv, Int from, Int dim) {
+  return qkv.slice(-1, from * dim, (from + 1) * dim).view({qkv.size(0), 4, dim / 4}).transpose(0, 1);
+}
 
-std::vector<Tensor> rope_arguments(std::int64_t n) { return {random_of({n, 16}), random_of({48, 16}), random_of({n, 2}), random_of({n, 2})}; }
+std::vector<Tensor> rope_arguments(std::int64_t n) {
+  return {random_of({n, 16}), random_of({48, 16}), random_of({n, 2}), random_of({n, 2})};
+}
 
 TEST(Copies, RotaryOnSlicesOfAFusedProjection) {
   Program joined = [](std::vector<Tensor> a, Int) {
     Tensor qkv = linear(a[0], a[1]);
-    Tensor q = rotated(heads_of(qkv, 0, 16), a[2], a[3]), k = rotated(heads_of(qkv, 1, 16), a[2], a[3]), v = heads_of(qkv, 2, 16);
+    Tensor q = rotated(heads_of(qkv, 0, 16), a[2], a[3]), k = rotated(heads_of(qkv, 1, 16), a[2], a[3]),
+           v = heads_of(qkv, 2, 16);
     return std::vector{scaled_dot_product_attention(q, k, v)};
   };
   Program written = [](std::vector<Tensor> a, Int) {
@@ -78,7 +88,11 @@ TEST(Copies, RotaryOfAnArgumentInPlace) {
     rotate_in_place(a[0], a[1], a[2]);
     return std::vector{a[0].sum(-1)};
   };
-  expect_copied("rope_argument", program, [](std::int64_t n) { return std::vector{random_of({3, n, 8}), random_of({n, 4}), random_of({n, 4})}; }, {0});
+  expect_copied("rope_argument", program,
+                [](std::int64_t n) {
+                  return std::vector{random_of({3, n, 8}), random_of({n, 4}), random_of({n, 4})};
+                },
+                {0});
 }
 
 // ---- writes of whole arguments
@@ -88,14 +102,22 @@ TEST(Copies, ResidualInPlaceThenANorm) {
     a[0].add_(a[1]);
     return std::vector{norm(a[0], a[2])};
   };
-  expect_copied("residual", program, [](std::int64_t n) { return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16})}; }, {0});
+  expect_copied("residual", program,
+                [](std::int64_t n) {
+                  return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16})};
+                },
+                {0});
   Program twice = [](std::vector<Tensor> a, Int) {
     a[0].add_(a[1]);
     Tensor h = norm(a[0], a[2]).matmul(a[3]);
     a[0].add_(h);
     return std::vector{norm(a[0], a[2])};
   };
-  expect_copied("residual_twice", twice, [](std::int64_t n) { return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16}), random_of({16, 16})}; }, {0});
+  expect_copied("residual_twice", twice,
+                [](std::int64_t n) {
+                  return std::vector{random_of({n, 16}), random_of({n, 16}), random_of({16}), random_of({16, 16})};
+                },
+                {0});
 }
 
 TEST(Copies, OptimizerStep) {
@@ -117,7 +139,8 @@ TEST(Copies, OptimizerStep) {
   };
   auto parameters = [](std::int64_t n) {
     std::vector<Tensor> a;
-    for (Ints sizes : {Ints{n, 16}, Ints{16}, Ints{n, n}}) a.insert(a.end(), {random_of(sizes), random_of(sizes), random_of(sizes), rand(sizes)});
+    for (Ints sizes : {Ints{n, 16}, Ints{16}, Ints{n, n}})
+      a.insert(a.end(), {random_of(sizes), random_of(sizes), random_of(sizes), rand(sizes)});
     return a;
   };
   expect_copied("adam", adam, parameters, {0});
@@ -133,11 +156,15 @@ TEST(Copies, RingBuffer) {
     buf.select(0, at).copy_(row);
     return std::vector{buf.slice(0, at, at + x.size(0)).mean(0), buf.slice(0, 0, at + 1) * 2};
   };
-  expect_copied("ring", program, [](std::int64_t n) { return std::vector{random_of({3 * n, 5}), random_of({n, 5}), random_of({5})}; }, {2, 3, 4});
+  expect_copied("ring", program,
+                [](std::int64_t n) {
+                  return std::vector{random_of({3 * n, 5}), random_of({n, 5}), random_of({5})};
+                },
+                {2, 3, 4});
 }
 
-// What comes after the cache is read may fail (an index that follows from it): the part is kept, not the cache (Note [Kept parts] in
-// kernels/plan/undo.h), and put back.
+// What comes after the cache is read may fail (an index that follows from it): the part is kept, not the cache (Note
+// [Kept parts] in kernels/plan/undo.h), and put back.
 TEST(Copies, CacheBeforeAKernelThatMayFail) {
   Program program = [](std::vector<Tensor> a, Int at) {
     Tensor layer = a[0].select(0, 1), row = layer.slice(0, at, at + 1);
@@ -146,7 +173,9 @@ TEST(Copies, CacheBeforeAKernelThatMayFail) {
     layer.select(0, 0).mul_(2);
     return std::vector{index_select(h, 0, a[2] + (h.sum() * 0.0).to(kInt64))};
   };
-  auto make = [](std::int64_t n) { return std::vector{random_of({n, 8, 4}), random_of({1, 4}), zeros({2}, {.dtype = kInt64})}; };
+  auto make = [](std::int64_t n) {
+    return std::vector{random_of({n, 8, 4}), random_of({1, 4}), zeros({2}, {.dtype = kInt64})};
+  };
   expect_copied("sampled", program, make, {1, 3}, 4 * 4);  // the other write waits
   auto f = compile(program, {.name = "sampled"});
   std::vector<Tensor> a = make(6);
@@ -171,7 +200,11 @@ TEST(Copies, CacheOfAllLayersInOneTensor) {
     }
     return std::vector{x};
   };
-  expect_copied("cache_of_layers", program, [](std::int64_t n) { return std::vector{random_of({3, 2, 2, 4 * n, 8}), random_of({2, 1, 8})}; }, {3, 4, 5});
+  expect_copied("cache_of_layers", program,
+                [](std::int64_t n) {
+                  return std::vector{random_of({3, 2, 2, 4 * n, 8}), random_of({2, 1, 8})};
+                },
+                {3, 4, 5});
 }
 
 TEST(Copies, QuantisedCacheWithScales) {
@@ -183,7 +216,9 @@ TEST(Copies, QuantisedCacheWithScales) {
     Tensor k = cache.slice(0, 0, at + x.size(0)).to(kFloat32) * scales.slice(0, 0, at + x.size(0));
     return std::vector{x.matmul(k.t()).softmax(-1).matmul(k)};
   };
-  auto make = [](std::int64_t n) { return std::vector{zeros({4 * n, 16}, {.dtype = kInt8}), zeros({4 * n, 1}), random_of({2, 16})}; };
+  auto make = [](std::int64_t n) {
+    return std::vector{zeros({4 * n, 16}, {.dtype = kInt8}), zeros({4 * n, 1}), random_of({2, 16})};
+  };
   expect_copied("int8_cache", program, make, {3, 4, 5});
 }
 
@@ -223,8 +258,8 @@ TEST(Copies, DisjointColumnBlocks) {
     a[0][0].sub_(a[0][1]);
     return std::vector{a[0].sum(0)};
   };
-  // Blocks that meet: what one gives the other must be read before it is written. Eager copies the operand for the same reason, where
-  // they do meet: for other numbers they would not, so this counts.
+  // Blocks that meet: what one gives the other must be read before it is written. Eager copies the operand for the same
+  // reason, where they do meet: for other numbers they would not, so this counts.
   Program meeting = [](std::vector<Tensor> a, Int at) {
     a[0].slice(1, 0, at).add_(a[0].slice(1, 1, at + 1));
     a[0].slice(1, at, 12).mul_(a[0].slice(1, 0, 12 - at));
@@ -247,10 +282,12 @@ TEST(Copies, ElementByElement) {
 
 TEST(Copies, PartOfACapturedTensor) {
   Tensor state = zeros({20, 4});
-  auto f = compile([state](Tensor x, Int at) mutable {
-    state.slice(0, at, at + x.size(0)).copy_(x);
-    return state.slice(0, 0, at + x.size(0)).sum(0);
-  }, {.name = "captured"});
+  auto f = compile(
+      [state](Tensor x, Int at) mutable {
+        state.slice(0, at, at + x.size(0)).copy_(x);
+        return state.slice(0, 0, at + x.size(0)).sum(0);
+      },
+      {.name = "captured"});
   Tensor twin = zeros({20, 4});
   for (std::int64_t at : {0, 3, 6, 2}) {
     Tensor x = randn({3, 4});
@@ -262,27 +299,45 @@ TEST(Copies, PartOfACapturedTensor) {
   EXPECT_EQ(f.stats().copied_bytes, 0) << f.explain();
 }
 
-// What is read of a value that is written in place meanwhile: nothing of the size of the whole is made, and copied is what the
-// program copies, or the part.
-// Rotated into its own place: what one half is made of is where the other half is stored.
+// What is read of a value that is written in place meanwhile: nothing of the size of the whole is made, and copied is
+// what the program copies, or the part. Rotated into its own place: what one half is made of is where the other half is
+// stored.
 TEST(Copies, HalvesRotatedInPlace) {
-  auto halves = [](const Tensor& x) { return cat({-x.slice(-1, x.size(-1) / 2, INT64_MAX), x.slice(-1, 0, x.size(-1) / 2)}, -1); };
-  auto into_itself = [halves](Tensor x, Tensor c, Tensor s) { x.copy_(x * c + halves(x) * s); return x + 0; };
-  auto one_by_one = [halves](Tensor x, Tensor c, Tensor s) { x.mul_(c); x.copy_(halves(x) * s); x.copy_(x * c + halves(x) * s); return x.sum(); };
-  auto into_a_part = [halves](Tensor x, Tensor c, Tensor s) { const Tensor part = x.slice(0, 1, x.size(0)); part.copy_(halves(part * c) * s + part); return x * 2; };
+  auto halves = [](const Tensor& x) {
+    return cat({-x.slice(-1, x.size(-1) / 2, INT64_MAX), x.slice(-1, 0, x.size(-1) / 2)}, -1);
+  };
+  auto into_itself = [halves](Tensor x, Tensor c, Tensor s) {
+    x.copy_(x * c + halves(x) * s);
+    return x + 0;
+  };
+  auto one_by_one = [halves](Tensor x, Tensor c, Tensor s) {
+    x.mul_(c);
+    x.copy_(halves(x) * s);
+    x.copy_(x * c + halves(x) * s);
+    return x.sum();
+  };
+  auto into_a_part = [halves](Tensor x, Tensor c, Tensor s) {
+    const Tensor part = x.slice(0, 1, x.size(0));
+    part.copy_(halves(part * c) * s + part);
+    return x * 2;
+  };
   auto by_its_last_row = [](Tensor x, Tensor c, Tensor) {
-    const Tensor last = x.slice(0, Int::min(c.size(0) + 2, x.size(0) - 1), x.size(0)), turned = cat({-x.slice(0, x.size(0) / 2, INT64_MAX), x.slice(0, 0, x.size(0) / 2)}, 0);
+    const Tensor last = x.slice(0, Int::min(c.size(0) + 2, x.size(0) - 1), x.size(0)),
+                 turned = cat({-x.slice(0, x.size(0) / 2, INT64_MAX), x.slice(0, 0, x.size(0) / 2)}, 0);
     x.copy_(x * x.clone() + turned * tanh(last));
     return x * c;
   };
-  for (const std::function<Tensor(Tensor, Tensor, Tensor)>& body : std::initializer_list<std::function<Tensor(Tensor, Tensor, Tensor)>>{into_itself, one_by_one, into_a_part, by_its_last_row}) {
+  for (const std::function<Tensor(Tensor, Tensor, Tensor)>& body :
+       std::initializer_list<std::function<Tensor(Tensor, Tensor, Tensor)>>{into_itself, one_by_one, into_a_part,
+                                                                            by_its_last_row}) {
     auto f = compile(body);
-    for (std::int64_t n : {2, 8, 64, 6}) for (std::int64_t rows : {2, 4}) {
-      const Tensor a = arange(rows * n, {.dtype = kFloat32}).view({rows, n}) * 0.1, b = a.clone();
-      const Tensor c = (arange(n, {.dtype = kFloat32}) * 0.3).cos(), s = (arange(n, {.dtype = kFloat32}) * 0.3).sin();
-      ASSERT_TRUE(allclose(f(a, c, s), body(b, c, s), 1e-4, 1e-5)) << n;
-      ASSERT_TRUE(allclose(a, b, 1e-5, 1e-5)) << n;
-    }
+    for (std::int64_t n : {2, 8, 64, 6})
+      for (std::int64_t rows : {2, 4}) {
+        const Tensor a = arange(rows * n, {.dtype = kFloat32}).view({rows, n}) * 0.1, b = a.clone();
+        const Tensor c = (arange(n, {.dtype = kFloat32}) * 0.3).cos(), s = (arange(n, {.dtype = kFloat32}) * 0.3).sin();
+        ASSERT_TRUE(allclose(f(a, c, s), body(b, c, s), 1e-4, 1e-5)) << n;
+        ASSERT_TRUE(allclose(a, b, 1e-5, 1e-5)) << n;
+      }
     EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
   }
 }
@@ -295,46 +350,101 @@ TEST(Copies, PartsThatChangePlaces) {
     std::int64_t bytes;  // for n = 6, at = 3
   };
   const Case cases[] = {
-      {"two rows copied", [](std::vector<Tensor> a, Int) { a[0][0].copy_(a[0][1]); a[0][2].copy_(a[0][3]); return std::vector<Tensor>{}; }, 0},
-      {"a chain of rows", [](std::vector<Tensor> a, Int) { for (int i = 0; i < 4; ++i) a[0][i].copy_(a[0][i + 1]); return std::vector<Tensor>{}; }, 0},
-      {"a row and the next", [](std::vector<Tensor> a, Int at) { a[0].select(0, at).copy_(a[0].select(0, at + 1)); return std::vector{a[0].sum(0)}; }, 0},
-      {"blocks of columns", [](std::vector<Tensor> a, Int at) { a[0].slice(1, 0, at).copy_(a[0].slice(1, at, 2 * at)); return std::vector<Tensor>{}; }, 0},
-      {"two rows change places", [](std::vector<Tensor> a, Int at) {
+      {"two rows copied",
+       [](std::vector<Tensor> a, Int) {
+         a[0][0].copy_(a[0][1]);
+         a[0][2].copy_(a[0][3]);
+         return std::vector<Tensor>{};
+       },
+       0},
+      {"a chain of rows",
+       [](std::vector<Tensor> a, Int) {
+         for (int i = 0; i < 4; ++i) a[0][i].copy_(a[0][i + 1]);
+         return std::vector<Tensor>{};
+       },
+       0},
+      {"a row and the next",
+       [](std::vector<Tensor> a, Int at) {
+         a[0].select(0, at).copy_(a[0].select(0, at + 1));
+         return std::vector{a[0].sum(0)};
+       },
+       0},
+      {"blocks of columns",
+       [](std::vector<Tensor> a, Int at) {
+         a[0].slice(1, 0, at).copy_(a[0].slice(1, at, 2 * at));
+         return std::vector<Tensor>{};
+       },
+       0},
+      {"two rows change places",
+       [](std::vector<Tensor> a, Int at) {
          Tensor x = a[0], old = x.select(0, at).clone();
          x.select(0, at).copy_(x.select(0, at + 1));
          x.select(0, at + 1).copy_(old);
          return std::vector<Tensor>{};
-       }, 32},
-      {"an old row, after all is written", [](std::vector<Tensor> a, Int at) { Tensor old = a[0].select(0, at).clone(); a[0].mul_(2); return std::vector{a[0].sum(0) - old, old * a[0]}; }, 32},
-      {"less one of its rows", [](std::vector<Tensor> a, Int at) { a[0].sub_(a[0].select(0, at)); return std::vector<Tensor>{}; }, 32},
-      {"a row, then all", [](std::vector<Tensor> a, Int at) { a[0].select(0, at).add_(a[1]); a[0].mul_(0.5); return std::vector{a[0].sum(0)}; }, 0},
-      {"all, then a row, then all", [](std::vector<Tensor> a, Int at) { a[0].mul_(0.5); a[0].select(0, at).add_(a[1]); a[0].add_(1); return std::vector<Tensor>{}; }, 0},
-      {"an intermediate's rows", [](std::vector<Tensor> a, Int at) {
+       },
+       32},
+      {"an old row, after all is written",
+       [](std::vector<Tensor> a, Int at) {
+         Tensor old = a[0].select(0, at).clone();
+         a[0].mul_(2);
+         return std::vector{a[0].sum(0) - old, old * a[0]};
+       },
+       32},
+      {"less one of its rows",
+       [](std::vector<Tensor> a, Int at) {
+         a[0].sub_(a[0].select(0, at));
+         return std::vector<Tensor>{};
+       },
+       32},
+      {"a row, then all",
+       [](std::vector<Tensor> a, Int at) {
+         a[0].select(0, at).add_(a[1]);
+         a[0].mul_(0.5);
+         return std::vector{a[0].sum(0)};
+       },
+       0},
+      {"all, then a row, then all",
+       [](std::vector<Tensor> a, Int at) {
+         a[0].mul_(0.5);
+         a[0].select(0, at).add_(a[1]);
+         a[0].add_(1);
+         return std::vector<Tensor>{};
+       },
+       0},
+      {"an intermediate's rows",
+       [](std::vector<Tensor> a, Int at) {
          Tensor y = a[0] * 2.0, old = y.select(0, at).clone();
          y.select(0, at).copy_(y.select(0, 0));
          y.select(0, 0).copy_(old);
          y.mul_(3.0);
          return std::vector{y};
-       }, 0},
-      {"rows change places, one after another", [](std::vector<Tensor> a, Int) {
+       },
+       0},
+      {"rows change places, one after another",
+       [](std::vector<Tensor> a, Int) {
          for (int i = 0; i < 3; ++i) {
            Tensor x = a[0], old = x[i].clone();
            x[i].copy_(x[i + 1]);
            x[i + 1].copy_(old);
          }
          return std::vector<Tensor>{};
-       }, 32},
-      {"halves", [](std::vector<Tensor> a, Int) {
+       },
+       32},
+      {"halves",
+       [](std::vector<Tensor> a, Int) {
          Tensor x = a[0], l = x.slice(1, 0, 4), r = x.slice(1, 4, 8), old = l.clone();
          l.add_(r);
          r.copy_(old - r);
          return std::vector<Tensor>{};
-       }, 0},
-      {"what is read beside what is written", [](std::vector<Tensor> a, Int at) {
+       },
+       0},
+      {"what is read beside what is written",
+       [](std::vector<Tensor> a, Int at) {
          Tensor x = a[0], before = x.select(0, at + 1).clone();
          x.select(0, at).copy_(a[1]);
          return std::vector{before * x.select(0, at), x.select(0, at + 1) + before};
-       }, 0},
+       },
+       0},
   };
   for (const Case& c : cases) expect_copied(c.name, c.program, make, {2, 3}, c.bytes);
 }
@@ -424,7 +534,12 @@ TEST(Copies, CachesWrittenAtPositions) {
     }
     return std::vector{x};
   };
-  expect_copied("caches_at_positions", program, [](std::int64_t n) { return std::vector{random_of({2, 3, 8}), arange(3) * 2, random_of({2, 2, n, 8}), random_of({2, 2, n, 8})}; }, {0});
+  expect_copied(
+      "caches_at_positions", program,
+      [](std::int64_t n) {
+        return std::vector{random_of({2, 3, 8}), arange(3) * 2, random_of({2, 2, n, 8}), random_of({2, 2, n, 8})};
+      },
+      {0});
 }
 
 // What is written at the places is another argument that is written itself.
@@ -438,40 +553,54 @@ TEST(Copies, CachesAndWhatIsWrittenToThem) {
     a[0].copy_(x * 0.5);
     return std::vector<Tensor>{};
   };
-  expect_copied("caches_and_input", program, [](std::int64_t n) { return std::vector{random_of({3, 8}), arange(3) * 2, random_of({2, n, 8})}; }, {0});
+  expect_copied("caches_and_input", program,
+                [](std::int64_t n) {
+                  return std::vector{random_of({3, 8}), arange(3) * 2, random_of({2, n, 8})};
+                },
+                {0});
 }
 
-// What reads the old values, of the part and of all around it, before and after; and a lookup that fails leaves everything as it was.
+// What reads the old values, of the part and of all around it, before and after; and a lookup that fails leaves
+// everything as it was.
 TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
   using Body = std::function<std::vector<Tensor>(std::vector<Tensor>)>;
   const std::pair<const char*, Body> bodies[] = {
-      {"reads around", [](std::vector<Tensor> a) {
+      {"reads around",
+       [](std::vector<Tensor> a) {
          Tensor x = a[0], before = x.sum(0), part = x[1] * 2.0;
          x[1].index_add_(0, a[1], x[0].slice(0, 0, 2));
          Tensor between = x[1] + part;
          x[0].index_copy_(0, a[2], x[1].slice(0, 1, 3) + x[0].slice(0, 0, 2));
          return std::vector{before, between, x.mean(0)};
        }},
-      {"rows of itself", [](std::vector<Tensor> a) {
+      {"rows of itself",
+       [](std::vector<Tensor> a) {
          a[0][1].index_copy_(0, a[1], a[0][1].slice(0, 0, 2));
          a[0][1].index_add_(0, a[2], a[0][1].slice(0, 1, 3));
          return std::vector{a[0] + 0.0};
        }},
-      {"the old part lives on", [](std::vector<Tensor> a) {
+      {"the old part lives on",
+       [](std::vector<Tensor> a) {
          Tensor y = a[0] * 3.0, z = y[1].index_copy(0, a[1], a[3]);
          y[1].index_copy_(0, a[2], a[3] * 2.0);
          return std::vector{y, z, y[1] - z};
        }},
-      {"two values of one", [](std::vector<Tensor> a) {
-         Tensor y = a[0][0].matmul(a[0][1].t()).matmul(a[0][2]), z = y.index_add(0, a[1], a[3]), w = y.index_copy(0, a[2], a[3]);
+      {"two values of one",
+       [](std::vector<Tensor> a) {
+         Tensor y = a[0][0].matmul(a[0][1].t()).matmul(a[0][2]), z = y.index_add(0, a[1], a[3]),
+                w = y.index_copy(0, a[2], a[3]);
          return std::vector{z, w, y};
        }},
-      {"through a transposed view", [](std::vector<Tensor> a) {
+      {"through a transposed view",
+       [](std::vector<Tensor> a) {
          a[0].transpose(0, 1).select(1, 1).index_copy_(0, a[1], a[3]);
-         a[0].select(2, 1).index_copy_(1, a[2], a[3].slice(1, 0, 2).t().slice(0, 0, 2).slice(1, 0, 2).expand({2, 2}).sum(0).unsqueeze(0).expand({3, 2}));
+         a[0].select(2, 1).index_copy_(
+             1, a[2],
+             a[3].slice(1, 0, 2).t().slice(0, 0, 2).slice(1, 0, 2).expand({2, 2}).sum(0).unsqueeze(0).expand({3, 2}));
          return std::vector{a[0].sum(1)};
        }},
-      {"the indices are written, too", [](std::vector<Tensor> a) {
+      {"the indices are written, too",
+       [](std::vector<Tensor> a) {
          a[0][0].index_copy_(0, a[1], a[3]);
          a[1].add_(1);
          a[0][0].index_add_(0, a[1], a[3]);
@@ -479,7 +608,8 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
          a[0][2].index_copy_(0, a[1], a[3]);
          return std::vector{a[0].sum(2)};
        }},
-      {"scaled between", [](std::vector<Tensor> a) {
+      {"scaled between",
+       [](std::vector<Tensor> a) {
          Tensor x = a[0], p = x[1], old = x * 2.0;
          p.mul_(0.5);
          Tensor halved = x[1].t() + 0.0, first = x.select(1, 0) * 1.0;
@@ -492,7 +622,8 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
          x.sub_(x[2]);
          return std::vector{old, halved, first, added, x.sum(1), p + 0.0};
        }},
-      {"scaled by what it was", [](std::vector<Tensor> a) {
+      {"scaled by what it was",
+       [](std::vector<Tensor> a) {
          Tensor x = a[0], y = x + 0.5;
          x.mul_(x.sum());
          x.index_add_(1, a[1], a[3].unsqueeze(0).expand({3, 2, 4}));
@@ -503,7 +634,8 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
          y.sub_(z).mul_(y);
          return std::vector{y, z, x.mean(0)};
        }},
-      {"a view of it stays", [](std::vector<Tensor> a) {
+      {"a view of it stays",
+       [](std::vector<Tensor> a) {
          Tensor y = a[0] + 1.0, p = y[1], q = p.t();
          p.index_copy_(0, a[1], a[3]);
          q.mul_(2.0);
@@ -518,21 +650,37 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
     for (std::int64_t n : {5, 7, 5}) {
       for (auto [i, j] : {std::pair<std::int64_t, std::int64_t>{0, 2}, {3, 1}, {1, n - 2}, {2, n}, {n + 3, 0}}) {
         for (bool first : {true, false}) {  // which lookup it is
-          std::vector<Tensor> a{(arange(0, 12 * n, 1, {.dtype = kFloat32}) * 0.25).view({3, n, 4}), first ? indices(i, j) : indices(1, 3), first ? indices(0, 2) : indices(i, j),
+          std::vector<Tensor> a{(arange(0, 12 * n, 1, {.dtype = kFloat32}) * 0.25).view({3, n, 4}),
+                                first ? indices(i, j) : indices(1, 3), first ? indices(0, 2) : indices(i, j),
                                 randn({2, 4})};
           std::vector<Tensor> b, old;
           for (const Tensor& t : a) b.push_back(t.clone()), old.push_back(t.clone());
           std::optional<ErrorCode> got_error, want_error;
           std::vector<Tensor> got, want;
-          try { want = body(b); } catch (const Error& e) { want_error = e.code(); }
-          try { got = f(a); } catch (const Error& e) { got_error = e.code(); }
+          try {
+            want = body(b);
+          } catch (const Error& e) {
+            want_error = e.code();
+          }
+          try {
+            got = f(a);
+          } catch (const Error& e) {
+            got_error = e.code();
+          }
           ASSERT_EQ(got_error, want_error) << n << " " << i << " " << j;
-          for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(want_error ? equal(a[k], old[k]) : allclose(a[k], b[k], 1e-5, 1e-5)) << "argument " << k << ", n " << n << ": " << i << ", " << j;
-          for (std::size_t k = 0; k < want.size() && !want_error; ++k) EXPECT_TRUE(allclose(got[k], want[k], 1e-5, 1e-5)) << "result " << k << ", n " << n << ": " << i << ", " << j;
-          for (std::size_t k = 0; k < want.size() && !want_error; ++k) {  // what is written later shows where it does eagerly
+          for (std::size_t k = 0; k < a.size(); ++k)
+            EXPECT_TRUE(want_error ? equal(a[k], old[k]) : allclose(a[k], b[k], 1e-5, 1e-5))
+                << "argument " << k << ", n " << n << ": " << i << ", " << j;
+          for (std::size_t k = 0; k < want.size() && !want_error; ++k)
+            EXPECT_TRUE(allclose(got[k], want[k], 1e-5, 1e-5))
+                << "result " << k << ", n " << n << ": " << i << ", " << j;
+          // what is written later shows where it does eagerly
+          for (std::size_t k = 0; k < want.size() && !want_error; ++k) {
             got[k].add_(1.0), want[k].add_(1.0);
-            for (std::size_t l = 0; l < want.size(); ++l) EXPECT_TRUE(allclose(got[l], want[l], 1e-5, 1e-5)) << "result " << l << " after a write to " << k;
-            for (std::size_t l = 0; l < a.size(); ++l) EXPECT_TRUE(allclose(a[l], b[l], 1e-5, 1e-5)) << "argument " << l << " after a write to " << k;
+            for (std::size_t l = 0; l < want.size(); ++l)
+              EXPECT_TRUE(allclose(got[l], want[l], 1e-5, 1e-5)) << "result " << l << " after a write to " << k;
+            for (std::size_t l = 0; l < a.size(); ++l)
+              EXPECT_TRUE(allclose(a[l], b[l], 1e-5, 1e-5)) << "argument " << l << " after a write to " << k;
           }
         }
       }
@@ -543,18 +691,23 @@ TEST(Copies, WritesAtComputedPlacesKeepTheirOrder) {
 
 // Whose copy it is: the program's own, or what keeps a value that a write would destroy.
 TEST(Copies, WhoseTheyAre) {
-  auto cloned = compile([](Tensor x) {
-    Tensor old = x.matmul(x), changed = old.clone();
-    changed.slice(0, 0, 1).fill_(7);
-    return std::pair(old, changed);
-  }, {.name = "cloned"});
-  // A lookup that may fail comes after the write: the argument is written when it has not failed. What is looked up is made of the new
-  // value, so it cannot be checked before.
-  auto held = compile([](Tensor x, Tensor i) {
-    x.add_(1);
-    return x.index_select(0, (x.sum() * 0).to(kInt64) + i);
-  }, {.name = "held"});
-  // A part of a product is a tensor of its own: the product stands in the pool, and eagerly the part keeps all of it alive.
+  auto cloned = compile(
+      [](Tensor x) {
+        Tensor old = x.matmul(x), changed = old.clone();
+        changed.slice(0, 0, 1).fill_(7);
+        return std::pair(old, changed);
+      },
+      {.name = "cloned"});
+  // A lookup that may fail comes after the write: the argument is written when it has not failed. What is looked up is
+  // made of the new value, so it cannot be checked before.
+  auto held = compile(
+      [](Tensor x, Tensor i) {
+        x.add_(1);
+        return x.index_select(0, (x.sum() * 0).to(kInt64) + i);
+      },
+      {.name = "held"});
+  // A part of a product is a tensor of its own: the product stands in the pool, and eagerly the part keeps all of it
+  // alive.
   auto viewed = compile([](Tensor x) { return x.matmul(x).slice(0, 0, 2); }, {.name = "viewed"});
   for (int times = 1; times <= 3; ++times) {
     cloned(ones({4, 4}));

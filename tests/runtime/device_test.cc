@@ -1,4 +1,5 @@
-// A device of its own memory, shown on the null device: what is copied, what the host runs, what an exception leaves behind.
+// A device of its own memory, shown on the null device: what is copied, what the host runs, what an exception leaves
+// behind.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -76,8 +77,8 @@ TEST(OtherDevice, AGraphHasTheTrueDependencies) {
   device::set_null_kernels(true);
   auto f = compile(
       [](Tensor x, Tensor y) {
-        Tensor a = x.sum({0}), b = y.sum({0});         // independent of each other
-        return (a * b).cumsum(0) + 1.0;                // cumsum may be a step of the host; the product needs both sums
+        Tensor a = x.sum({0}), b = y.sum({0});  // independent of each other
+        return (a * b).cumsum(0) + 1.0;         // cumsum may be a step of the host; the product needs both sums
       },
       {.name = "branches", .mode = "no-fuse"});
   Tensor x = on_null(ones({3, 4})), y = on_null(ones({5, 4}));
@@ -97,7 +98,8 @@ TEST(OtherDevice, EvictedRecordingsGiveTheirGraphsToNewSizes) {
   device::set_null_kernels(true);
   auto f = compile([](Tensor x) { return softmax(x, -1) * 2.0; }, {.name = "sizes", .recordings_max = 3});
   take_null_record();
-  for (int k = 0; k < 10; ++k) f(empty({std::int64_t{1} << (14 + k), 8}, {.device = Device::null()}));  // of ten classes
+  // of ten classes
+  for (int k = 0; k < 10; ++k) f(empty({std::int64_t{1} << (14 + k), 8}, {.device = Device::null()}));
   device::NullRecord r = take_null_record();
   device::set_null_kernels(false);
   EXPECT_EQ(f.stats().recordings_made, 10);
@@ -171,7 +173,8 @@ TEST(Streams, OfTheHostDoNothing) {
 
 TEST(Devices, NumbersThatNoneCanHave) {
   for (const char* name : {"cuda:256", "cuda:99999999999", "cuda:-1", "cuda:", "cuda:1x", "tpu"})
-    EXPECT_NE(why_unavailable(name).find("there is no such device"), std::string::npos) << name << ": " << why_unavailable(name);
+    EXPECT_NE(why_unavailable(name).find("there is no such device"), std::string::npos)
+        << name << ": " << why_unavailable(name);
   EXPECT_EQ(why_unavailable("cuda:255").find("there is no such device: "), std::string::npos);
   EXPECT_EQ(Device::cuda(255).index, 255);
   static_assert(Device::cuda(3).index == 3);
@@ -184,7 +187,8 @@ TEST(Devices, NumbersThatNoneCanHave) {
 
 TEST(Streams, OfADeviceThatIsNotThere) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device";
-  for (auto f : {+[] { Stream::create(Device::cuda()); }, +[] { synchronize(Device::cuda()); }, +[] { device_memory(Device::cuda(3)); }}) {
+  for (auto f : {+[] { Stream::create(Device::cuda()); }, +[] { synchronize(Device::cuda()); },
+                 +[] { device_memory(Device::cuda(3)); }}) {
     try {
       f();
       ADD_FAILURE() << "did not throw";

@@ -69,7 +69,8 @@ TEST(Dispatch, RangesOfSizesAndSeveralWords) {
 TEST(DispatchCosts, AmongManyAreLittleMore) {
   Tensor x = ones({4});
   auto cycled = [&](int many) {
-    auto f = compile([](Tensor x, Int n) { return n.value() % 2 ? x + 1 : x * 2; }, {.name = "cycled", .max_specializations = 512});
+    auto f = compile([](Tensor x, Int n) { return n.value() % 2 ? x + 1 : x * 2; },
+                     {.name = "cycled", .max_specializations = 512});
     for (int i = 0; i < 2 * many; ++i) f(x, Int(i % many));
     EXPECT_EQ(f.stats().compilations, many);
     return [f, many, x]() mutable {
@@ -94,7 +95,10 @@ std::vector<Tensor> unused_differ(int i, std::size_t count = 8) {
   std::vector<Tensor> all;
   for (std::size_t k = 0; k < count; ++k) all.push_back(numbered({2, 3}) + static_cast<double>(k) + i);
   all[1] = zeros({2, 3}, {.dtype = dtypes[i % 4]});
-  all[2] = i / 4 % 4 == 0 ? Tensor(zeros({6})) : i / 4 % 4 == 1 ? zeros({2, 3}).t() : i / 4 % 4 == 2 ? zeros({2, 6}).slice(1, 0, 6, 2) : zeros({1, 2, 3});
+  all[2] = i / 4 % 4 == 0   ? Tensor(zeros({6}))
+           : i / 4 % 4 == 1 ? zeros({2, 3}).t()
+           : i / 4 % 4 == 2 ? zeros({2, 6}).slice(1, 0, 6, 2)
+                            : zeros({1, 2, 3});
   all[3] = zeros({2, 3}, {.dtype = dtypes[i / 16 % 4]});
   all[4] = zeros({2, 3}, {.dtype = dtypes[i / 64 % 4]});
   all[5] = zeros({2, 3}, {.dtype = dtypes[i / 256 % 4]});
@@ -103,7 +107,9 @@ std::vector<Tensor> unused_differ(int i, std::size_t count = 8) {
 
 // More kinds than a thread remembers, and specializations that come meanwhile.
 TEST(Dispatch, WhatIsNotUsedMayBeAnything) {
-  auto f = compile([](const std::vector<Tensor>& all, Int n) { return n.value() % 2 ? all.front() + all.back() : all.front() - all.back(); }, {.name = "first and last"});
+  auto f = compile([](const std::vector<Tensor>& all,
+                      Int n) { return n.value() % 2 ? all.front() + all.back() : all.front() - all.back(); },
+                   {.name = "first and last"});
   for (int round = 0; round < 2; ++round)
     for (int i = 0; i < 1024; ++i) {
       const std::vector<Tensor> all = unused_differ(i);
@@ -133,15 +139,23 @@ TEST(DispatchCosts, OfOtherStructuresAreLittleMore) {
     std::vector<Tensor> (*call)(int);
     int kinds;
   };
-  const Case cases[] = {
-      {"unused arguments", [](int i) { return unused_differ(i, 32); }, 64},
-      {"batches of one", [](int i) { return std::vector<Tensor>(32, i ? numbered({1, 8}).slice(1, 0, 5) : numbered({7, 5}).t()); }, 2},
-      {"any strides", [](int i) {
-         const Tensor kinds[] = {numbered({7, 5}), numbered({5, 7}).t(), numbered({7, 8}).slice(1, 0, 5), numbered({7, 10}).slice(1, 0, 10, 2), numbered({5, 14}).slice(1, 0, 14, 2).t()};
-         return std::vector<Tensor>(32, kinds[i]);
-       }, 5}};
+  const Case cases[] = {{"unused arguments", [](int i) { return unused_differ(i, 32); }, 64},
+                        {"batches of one",
+                         [](int i) {
+                           return std::vector<Tensor>(32, i ? numbered({1, 8}).slice(1, 0, 5) : numbered({7, 5}).t());
+                         },
+                         2},
+                        {"any strides",
+                         [](int i) {
+                           const Tensor kinds[] = {
+                               numbered({7, 5}), numbered({5, 7}).t(), numbered({7, 8}).slice(1, 0, 5),
+                               numbered({7, 10}).slice(1, 0, 10, 2), numbered({5, 14}).slice(1, 0, 14, 2).t()};
+                           return std::vector<Tensor>(32, kinds[i]);
+                         },
+                         5}};
   for (const Case& c : cases) {
-    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); }, {.name = c.name, .mode = "interpret"});
+    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); },
+                     {.name = c.name, .mode = "interpret"});
     std::vector<std::tuple<std::vector<Tensor>>> calls;
     for (int i = 0; i < c.kinds; ++i) {
       calls.emplace_back(c.call(i));
@@ -152,7 +166,8 @@ TEST(DispatchCosts, OfOtherStructuresAreLittleMore) {
     std::vector<std::tuple<std::vector<Tensor>>> own;  // as many tensors: they may be more than a cache holds
     while (own.size() < calls.size()) own.emplace_back(c.call(0));
     test::Least least;
-    EXPECT_TRUE(test::at_most(4, [&] { return f.measure_dispatch_ns(calls, 6400); }, [&] { return f.measure_dispatch_ns(own, 6400); }, least))
+    EXPECT_TRUE(test::at_most(
+        4, [&] { return f.measure_dispatch_ns(calls, 6400); }, [&] { return f.measure_dispatch_ns(own, 6400); }, least))
         << c.name << ": " << least.one << " ns beside " << least.other;
   }
 }
@@ -160,7 +175,8 @@ TEST(DispatchCosts, OfOtherStructuresAreLittleMore) {
 // That nothing admits a call is found about as fast as that something does: of one specialization, and among many.
 TEST(DispatchCosts, OfMissesAreLittleMoreThanOfHits) {
   for (const int many : {1, 8, 64}) {
-    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); }, {.name = "missed", .max_specializations = 128, .mode = "interpret", .static_sizes = many > 1});
+    auto f = compile([](const std::vector<Tensor>& all) { return all.front() + all.back(); },
+                     {.name = "missed", .max_specializations = 128, .mode = "interpret", .static_sizes = many > 1});
     std::vector<std::tuple<std::vector<Tensor>>> hits, misses;
     for (int i = 0; i < many; ++i) {
       std::vector<Tensor> all(4, ones({2 + i / 16, 3 + i % 16}));
@@ -171,15 +187,19 @@ TEST(DispatchCosts, OfMissesAreLittleMoreThanOfHits) {
     }
     ASSERT_EQ(f.stats().compilations, many);
     test::Least least;
-    EXPECT_TRUE(test::at_most(1.7, [&] { return f.measure_dispatch_ns(misses, 6400); }, [&] { return f.measure_dispatch_ns(hits, 6400); }, least))
+    EXPECT_TRUE(test::at_most(
+        1.7, [&] { return f.measure_dispatch_ns(misses, 6400); }, [&] { return f.measure_dispatch_ns(hits, 6400); },
+        least))
         << many << ": " << least.one << " ns beside " << least.other;
   }
 }
 
-// A call whose own structure's specializations do not admit it is served by another structure's, whichever was there first; and so after any other call.
+// A call whose own structure's specializations do not admit it is served by another structure's, whichever was there
+// first; and so after any other call.
 TEST(Dispatch, OtherStructuresAreAskedAfterItsOwn) {
   auto body = [](Tensor x, Int n) { return n.value() == 7 ? x + 7 : x * 2; };
-  const Tensor own = numbered({3, 5}), other = numbered({3, 8}).slice(1, 0, 5), one = numbered({1, 8}).slice(1, 0, 5);  // `one` is seen as either
+  // `one` is seen as either
+  const Tensor own = numbered({3, 5}), other = numbered({3, 8}).slice(1, 0, 5), one = numbered({1, 8}).slice(1, 0, 5);
   for (const bool own_first : {true, false}) {
     auto f = compile(body, {.name = "two structures"});
     for (const bool of_own : {own_first, !own_first}) {
@@ -195,15 +215,16 @@ TEST(Dispatch, OtherStructuresAreAskedAfterItsOwn) {
   }
 }
 
-// Two specializations of one structure may differ in what they ask of layouts. A batch of one that was expanded keeps its stride: who is
-// shown strides is not served by code for others; who is not, is.
+// Two specializations of one structure may differ in what they ask of layouts. A batch of one that was expanded keeps
+// its stride: who is shown strides is not served by code for others; who is not, is.
 TEST(Dispatch, EachSpecializationDecidesWhatFitsIt) {
   auto body = [](Tensor x, Int n) { return n > 0 ? x.transpose(0, -1) : x * 2; };
   auto expanded = [](std::int64_t batch) { return numbered({3, 1, 5}).expand({3, batch, 5}); };
   for (const bool view_first : {true, false}) {
     auto f = compile(body, {.name = "a view or not"});
     for (int turn = 0; turn < 2; ++turn)
-      for (const int n : {view_first ? 1 : 0, view_first ? 0 : 1}) ASSERT_TRUE(equal(f(expanded(7), Int(n)), body(expanded(7), n)));
+      for (const int n : {view_first ? 1 : 0, view_first ? 0 : 1})
+        ASSERT_TRUE(equal(f(expanded(7), Int(n)), body(expanded(7), n)));
     ASSERT_EQ(f.stats().compilations, 2);
     for (const std::int64_t batch : {1, 0, 1}) ASSERT_TRUE(equal(f(expanded(batch), Int(0)), body(expanded(batch), 0)));
     EXPECT_EQ(f.stats().compilations, 2) << "view first: " << view_first << "\n" << f.explain();
@@ -215,7 +236,9 @@ TEST(Dispatch, EachSpecializationDecidesWhatFitsIt) {
   auto g = compile([](Tensor x, Tensor y, Int n) { return n > 0 ? x + y : x * 3; }, {.name = "used by one"});
   const Tensor x = numbered({2, 3});
   for (const int n : {1, 0}) g(x, x, Int(n));
-  for (const Tensor& y : {zeros({2, 3}, {.dtype = kInt64}), zeros({6}), zeros({2, 6}).slice(1, 0, 6, 2), x.clone().t(), Tensor()}) ASSERT_TRUE(equal(g(x, y, Int(0)), x * 3));
+  for (const Tensor& y :
+       {zeros({2, 3}, {.dtype = kInt64}), zeros({6}), zeros({2, 6}).slice(1, 0, 6, 2), x.clone().t(), Tensor()})
+    ASSERT_TRUE(equal(g(x, y, Int(0)), x * 3));
   EXPECT_LE(g.stats().compilations, 3) << g.explain();  // an undefined one is another kind of call
   EXPECT_EQ(g.stats().eager_fallbacks, 0);
 }

@@ -19,7 +19,8 @@ Error caught(F&& f) {
 
 void expect(const Error& e, ErrorCode code, std::initializer_list<const char*> words, std::uint32_t line = 0) {
   EXPECT_EQ(error_code_name(e.code()), error_code_name(code)) << e.what();
-  for (const char* w : words) EXPECT_NE(std::string(e.what()).find(w), std::string::npos) << "'" << w << "' in: " << e.what();
+  for (const char* w : words)
+    EXPECT_NE(std::string(e.what()).find(w), std::string::npos) << "'" << w << "' in: " << e.what();
   if (line) {
     EXPECT_EQ(e.where().line, line) << e.what();
   }
@@ -54,7 +55,10 @@ TEST(Misuse, ShapesAndDTypesEagerAndCompiled) {
   EXPECT_EQ(compiled(a, a).sum().item().to_double(), 12);
   std::uint32_t line = __LINE__ + 1;
   expect(caught([&] { mm(a, b); }), ErrorCode::ShapeMismatch, {"mm", "3", "2"}, line);
-  expect(caught([&] { mm(a, ones({3, 2}, {.dtype = kFloat64})); }), ErrorCode::DTypeMismatch, {"mm", "float32", "float64"});
+  expect(caught([&] {
+           mm(a, ones({3, 2}, {.dtype = kFloat64}));
+         }),
+         ErrorCode::DTypeMismatch, {"mm", "float32", "float64"});
   expect(caught([&] { zeros({2, -3}); }), ErrorCode::InvalidArgument, {"-3"});
   expect(caught([&] { a.data<double>(); }), ErrorCode::DTypeMismatch, {"float32", "float64"});
   expect(caught([&] { a.item(); }), ErrorCode::ShapeMismatch, {"item"});
@@ -65,22 +69,28 @@ TEST(Misuse, ShapesAndDTypesEagerAndCompiled) {
 }
 
 TEST(Misuse, AnIndexOutOfRangeLeavesArgumentsAsTheyWere) {
-  auto f = compile([](Tensor cache, Tensor table, Tensor ids) {
-    cache.slice(0, 0, 1).add_(1);
-    Tensor rows = embedding(table, ids);
-    cache.slice(0, 1, 2).copy_(rows.sum(0, true));
-    return rows;
-  }, {.name = "lookup"});
+  auto f = compile(
+      [](Tensor cache, Tensor table, Tensor ids) {
+        cache.slice(0, 0, 1).add_(1);
+        Tensor rows = embedding(table, ids);
+        cache.slice(0, 1, 2).copy_(rows.sum(0, true));
+        return rows;
+      },
+      {.name = "lookup"});
   Tensor cache = zeros({3, 2}), table = ones({4, 2});
   f(cache, table, tensor_of(std::vector<std::int64_t>{0, 3}));
   std::vector<float> before = cache.to_vector<float>();
   for (std::int64_t bad : {4, 1000}) {
-    expect(caught([&] { f(cache, table, tensor_of(std::vector<std::int64_t>{1, bad})); }), ErrorCode::IndexOutOfRange, {"embedding", std::to_string(bad).c_str(), "errors_test.cc"});
+    expect(caught([&] {
+             f(cache, table, tensor_of(std::vector<std::int64_t>{1, bad}));
+           }),
+           ErrorCode::IndexOutOfRange, {"embedding", std::to_string(bad).c_str(), "errors_test.cc"});
     EXPECT_EQ(cache.to_vector<float>(), before);
   }
   f(cache, table, tensor_of(std::vector<std::int64_t>{0, 1}));
   EXPECT_EQ(f.stats().compilations, 1);
-  expect(caught([&] { embedding(table, tensor_of(std::vector<std::int64_t>{-9})); }), ErrorCode::IndexOutOfRange, {"embedding", "-9"});
+  expect(caught([&] { embedding(table, tensor_of(std::vector<std::int64_t>{-9})); }), ErrorCode::IndexOutOfRange,
+         {"embedding", "-9"});
 }
 
 TEST(Misuse, ReleasedStorage) {
@@ -112,7 +122,10 @@ TEST(Misuse, AnErrorLeavesTheTapeAsItWas) {
       {"through a view", [](const Tensor&, const Tensor& y, const Tensor& w) { y.select(0, 0).mul_(w.select(0, 0)); }},
       {"detach_", [](const Tensor&, const Tensor& y, const Tensor&) { y.detach_(); }},
       {"backward", [](const Tensor&, const Tensor&, const Tensor& w) { (w * 2).sum().backward(); }},
-      {"set_grad", [](const Tensor&, const Tensor&, const Tensor& w) { w.set_grad(zeros({2, 2})); }},
+      {"set_grad",
+       [](const Tensor&, const Tensor&, const Tensor& w) {
+         w.set_grad(zeros({2, 2}));
+       }},
       {"a hook of a leaf", [](const Tensor&, const Tensor&, const Tensor& w) { w.register_hook(nine); }},
       {"a hook", [](const Tensor&, const Tensor& y, const Tensor&) { y.register_hook(nine); }},
       {"retain_grad", [](const Tensor&, const Tensor& y, const Tensor&) { y.retain_grad(); }},
@@ -218,11 +231,13 @@ TEST(Misuse, SealedFunctionsNameTheGuardThatFailed) {
 
 TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
   bool fail = true;
-  auto f = compile([&](Tensor x) {
-    Tensor y = x + 1;
-    if (fail) throw std::runtime_error("mine");
-    return y;
-  }, {.name = "throws"});
+  auto f = compile(
+      [&](Tensor x) {
+        Tensor y = x + 1;
+        if (fail) throw std::runtime_error("mine");
+        return y;
+      },
+      {.name = "throws"});
   EXPECT_THROW(f(ones({2})), std::runtime_error);
   EXPECT_EQ(f.stats().specializations, 0);
   fail = false;
@@ -234,13 +249,15 @@ TEST(Misuse, AFunctionThatThrowsIsNotTracedAtEveryCall) {
   bool fail = true;
   int runs = 0;
   std::vector<bool> traced;
-  auto f = compile([&](Tensor x) {
-    ++runs;
-    x.add_(1);
-    traced.push_back(x.impl()->trace != nullptr);
-    if (fail && x.size(0) > 2) throw std::runtime_error("too long");
-    return x * 2;
-  }, {.name = "throws"});
+  auto f = compile(
+      [&](Tensor x) {
+        ++runs;
+        x.add_(1);
+        traced.push_back(x.impl()->trace != nullptr);
+        if (fail && x.size(0) > 2) throw std::runtime_error("too long");
+        return x * 2;
+      },
+      {.name = "throws"});
   Tensor x = zeros({4});
   for (int i = 0; i < 5; ++i) {
     EXPECT_THROW(f(x), std::runtime_error);
@@ -268,13 +285,15 @@ TEST(Misuse, AFunctionThatThrowsIsNotTracedAtEveryCall) {
 
 TEST(Misuse, AFunctionThatThrowsInTurnsIsTracedNowAndThen) {
   int call = 0, traces = 0;
-  auto f = compile([&](Tensor x) {
-    const bool throws = x.impl()->trace != nullptr;
-    traces += throws;
-    ++call;
-    if (throws) throw std::runtime_error("only while it is traced");
-    return x + 1;
-  }, {.name = "in_turns"});
+  auto f = compile(
+      [&](Tensor x) {
+        const bool throws = x.impl()->trace != nullptr;
+        traces += throws;
+        ++call;
+        if (throws) throw std::runtime_error("only while it is traced");
+        return x + 1;
+      },
+      {.name = "in_turns"});
   Tensor x = zeros({3});
   int thrown = 0;
   for (int i = 0; i < 200; ++i) {
@@ -292,10 +311,12 @@ TEST(Misuse, AFunctionThatThrowsInTurnsIsTracedNowAndThen) {
 
 TEST(Misuse, ATensorOfATraceThatThrewIsDeadNotWrong) {
   std::vector<Tensor> kept;
-  auto f = compile([&](Tensor x) {
-    kept.push_back(x + 1);
-    return kept[0].view({7});
-  }, {.name = "keeps"});
+  auto f = compile(
+      [&](Tensor x) {
+        kept.push_back(x + 1);
+        return kept[0].view({7});
+      },
+      {.name = "keeps"});
   EXPECT_THROW(f(ones({2})), Error);
   expect(caught([&] { kept[0] + 1; }), ErrorCode::InvalidArgument, {"finished trace"});
 }

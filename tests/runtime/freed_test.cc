@@ -1,7 +1,7 @@
 // What serves calls is taken away and freed while other threads call: by reset(), at bounds of recordings,
 // specializations and code, with captured and frozen tensors, with the function itself (Note [Who frees what] in
-// runtime/front/compiled.h). Each storm takes REPRISE_TEST_STORM_MS (150) of the process's time; longer ones find more, and
-// ThreadSanitizer finds most.
+// runtime/front/compiled.h). Each storm takes REPRISE_TEST_STORM_MS (150) of the process's time; longer ones find more,
+// and ThreadSanitizer finds most.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -91,7 +91,9 @@ TEST(Freed, WhatMakesRoom) {
       const int n = 1 + below(r, 9), k = calls++ / 2500 + below(r, 2);  // what was called long ago does not come again
       return differs(total(f(ones({n}), k)), n + k);
     });
-    if (!resets && calls > 10'000) { EXPECT_GE(f.stats().replaced, 1); }
+    if (!resets && calls > 10'000) {
+      EXPECT_GE(f.stats().replaced, 1);
+    }
     EXPECT_LE(f.stats().specializations, 3);
   }
 }
@@ -180,7 +182,9 @@ TEST(Freed, WhatIsToldOf) {
 
 // Each thread replaces the cell that its calls read, so that nobody may call what was made for the one before.
 TEST(Freed, WithCapturedTensors) {
-  struct Cell { Tensor w; };
+  struct Cell {
+    Tensor w;
+  };
   std::array<std::unique_ptr<Cell>, kThreads> cells;
   for (auto& c : cells) c = std::make_unique<Cell>(Cell{ones({4})});
   auto f = compile([&](Tensor x, int k) { return (x * cells[static_cast<std::size_t>(k)]->w).sum(); },

@@ -1,4 +1,5 @@
-// Long programs: what a first call costs is in proportion to their length, and numbers computed from sizes do not grow without end.
+// Long programs: what a first call costs is in proportion to their length, and numbers computed from sizes do not grow
+// without end.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -22,7 +23,8 @@ std::vector<double> values(const Tensor& t) {
   return out;
 }
 
-/// A first call of f takes no longer than `most` seconds of a processor, is compiled, and gives and writes what f does eagerly.
+/// A first call of f takes no longer than `most` seconds of a processor, is compiled, and gives and writes what f does
+/// eagerly.
 void expect_quick(const char* name, double most, const std::function<Tensor(Tensor, Int)>& f, const Tensor& x, Int n) {
   auto g = compile(f, {.name = name});
   Tensor written = x.clone(), eagerly = x.clone();
@@ -39,80 +41,116 @@ void expect_quick(const char* name, double most, const std::function<Tensor(Tens
 TEST(Growth, WritesIntoPartsOfATensor) {
   constexpr int kWrites = 1500;
   Tensor x = ones({kWrites, 2});
-  expect_quick("slices", 6, [](Tensor t, Int) {
-    for (int i = 0; i < kWrites; ++i) t.slice(0, i, i + 1).copy_(t.slice(0, i, i + 1) * 2 + 1);
-    return t.sum();
-  }, x, 0);
-  expect_quick("rows", 6, [](Tensor t, Int) {
-    for (int i = 0; i < kWrites; ++i) t.select(0, i).add_(1);
-    return t * 2;
-  }, x, 0);
-  expect_quick("overlapping", 6, [](Tensor t, Int) {
-    Tensor y = t + 1;
-    for (int i = 0; i < kWrites; ++i) y.slice(0, i % 7, i % 7 + 2).mul_(-1);
-    return y;
-  }, x, 0);
-  expect_quick("computed places", 6, [](Tensor t, Int) {
-    Tensor at = arange(1), one = ones({1});
-    for (int i = 0; i < kWrites; ++i) t.select(0, i).index_add_(0, at, one);
-    t.select(0, 1).index_copy_(0, at + 1, one);
-    return t * 2;
-  }, x, 0);
+  expect_quick(
+      "slices", 6,
+      [](Tensor t, Int) {
+        for (int i = 0; i < kWrites; ++i) t.slice(0, i, i + 1).copy_(t.slice(0, i, i + 1) * 2 + 1);
+        return t.sum();
+      },
+      x, 0);
+  expect_quick(
+      "rows", 6,
+      [](Tensor t, Int) {
+        for (int i = 0; i < kWrites; ++i) t.select(0, i).add_(1);
+        return t * 2;
+      },
+      x, 0);
+  expect_quick(
+      "overlapping", 6,
+      [](Tensor t, Int) {
+        Tensor y = t + 1;
+        for (int i = 0; i < kWrites; ++i) y.slice(0, i % 7, i % 7 + 2).mul_(-1);
+        return y;
+      },
+      x, 0);
+  expect_quick(
+      "computed places", 6,
+      [](Tensor t, Int) {
+        Tensor at = arange(1), one = ones({1});
+        for (int i = 0; i < kWrites; ++i) t.select(0, i).index_add_(0, at, one);
+        t.select(0, 1).index_copy_(0, at + 1, one);
+        return t * 2;
+      },
+      x, 0);
   // Every old row is read when all have been written: each write comes after all that reads the old ones.
   constexpr int kRows = 4000;
-  expect_quick("old rows", 8, [](Tensor t, Int) {
-    std::vector<Tensor> old, all;
-    for (int i = 0; i < kRows; ++i) old.push_back(t.select(0, i) * 1.0);
-    for (int i = 0; i < kRows; ++i) t.select(0, i).mul_(2.0);
-    for (int i = 0; i < kRows; ++i) all.push_back(old[static_cast<std::size_t>(i)] + t.select(0, (i + 1) % kRows));
-    return stack(all).sum(0);
-  }, ones({kRows, 2}), 0);
+  expect_quick(
+      "old rows", 8,
+      [](Tensor t, Int) {
+        std::vector<Tensor> old, all;
+        for (int i = 0; i < kRows; ++i) old.push_back(t.select(0, i) * 1.0);
+        for (int i = 0; i < kRows; ++i) t.select(0, i).mul_(2.0);
+        for (int i = 0; i < kRows; ++i) all.push_back(old[static_cast<std::size_t>(i)] + t.select(0, (i + 1) % kRows));
+        return stack(all).sum(0);
+      },
+      ones({kRows, 2}), 0);
   // Each row may have to be put back.
-  expect_quick("rows before faults", 6, [](Tensor t, Int) {
-    Tensor sum = zeros({2}), table = t + 1;
-    for (int i = 0; i < kWrites; ++i) {
-      t.select(0, i).add_(1);
-      sum = sum + embedding(table, (t.select(0, i).sum() * 0).to(kInt64));
-    }
-    return sum;
-  }, x, 0);
+  expect_quick(
+      "rows before faults", 6,
+      [](Tensor t, Int) {
+        Tensor sum = zeros({2}), table = t + 1;
+        for (int i = 0; i < kWrites; ++i) {
+          t.select(0, i).add_(1);
+          sum = sum + embedding(table, (t.select(0, i).sum() * 0).to(kInt64));
+        }
+        return sum;
+      },
+      x, 0);
 }
 
 TEST(Growth, ManyOperators) {
   constexpr int kOperators = 3000;
-  expect_quick("chain", 6, [](Tensor t, Int) {
-    for (int i = 0; i < kOperators; ++i) t = i % 2 ? t * 2 : t - 1;
-    return t.sum(0).clamp(-1, 1);
-  }, ones({16}), 0);
-  expect_quick("one value", 6, [](Tensor t, Int) {
-    Tensor y = t;
-    for (int i = 0; i < kOperators; ++i) y = y + t;
-    return y;
-  }, ones({16}), 0);
-  expect_quick("kernels", 6, [](Tensor t, Int) {
-    Tensor y = t;
-    for (int i = 0; i < kOperators / 3; ++i) y = relu(mm(y, t)) - t;
-    return y;
-  }, zeros({4, 4}), 0);
+  expect_quick(
+      "chain", 6,
+      [](Tensor t, Int) {
+        for (int i = 0; i < kOperators; ++i) t = i % 2 ? t * 2 : t - 1;
+        return t.sum(0).clamp(-1, 1);
+      },
+      ones({16}), 0);
+  expect_quick(
+      "one value", 6,
+      [](Tensor t, Int) {
+        Tensor y = t;
+        for (int i = 0; i < kOperators; ++i) y = y + t;
+        return y;
+      },
+      ones({16}), 0);
+  expect_quick(
+      "kernels", 6,
+      [](Tensor t, Int) {
+        Tensor y = t;
+        for (int i = 0; i < kOperators / 3; ++i) y = relu(mm(y, t)) - t;
+        return y;
+      },
+      zeros({4, 4}), 0);
 }
 
 TEST(Growth, BranchesOnSizes) {
   constexpr int kTurns = 3000;
-  expect_quick("turns", 4, [](Tensor t, Int n) {
-    int turns = 0;
-    for (Int k = 0; k < n; k += 1) ++turns;
-    return t + turns;
-  }, ones({4}), kTurns);
-  expect_quick("two numbers", 4, [](Tensor t, Int n) {
-    int taken = 0;
-    for (int i = 0; i < kTurns; ++i) taken += t.size(0) * 3 + i < n * 2 ? 1 : 0;
-    return t + taken;
-  }, ones({40}), 1000);
-  expect_quick("remainders", 4, [](Tensor t, Int n) {
-    int taken = 0;
-    for (int i = 2; i < kTurns; ++i) taken += n % i == 0 ? 1 : 0;
-    return t + taken;
-  }, ones({4}), 30030);
+  expect_quick(
+      "turns", 4,
+      [](Tensor t, Int n) {
+        int turns = 0;
+        for (Int k = 0; k < n; k += 1) ++turns;
+        return t + turns;
+      },
+      ones({4}), kTurns);
+  expect_quick(
+      "two numbers", 4,
+      [](Tensor t, Int n) {
+        int taken = 0;
+        for (int i = 0; i < kTurns; ++i) taken += t.size(0) * 3 + i < n * 2 ? 1 : 0;
+        return t + taken;
+      },
+      ones({40}), 1000);
+  expect_quick(
+      "remainders", 4,
+      [](Tensor t, Int n) {
+        int taken = 0;
+        for (int i = 2; i < kTurns; ++i) taken += n % i == 0 ? 1 : 0;
+        return t + taken;
+      },
+      ones({4}), 30030);
 }
 
 TEST(Growth, JoinsOfManyParts) {
@@ -130,12 +168,33 @@ TEST(Growth, JoinsOfManyParts) {
 
 // Their text doubles with each turn. Past a bound the number stands in for it, and what it came from is guarded.
 TEST(Growth, NumbersComputedFromSizesStayShort) {
-  struct Case { const char* name; std::function<Int(Int, Int)> f; };
+  struct Case {
+    const char* name;
+    std::function<Int(Int, Int)> f;
+  };
   const Case cases[] = {
-      {"a third less", [](Int n, Int) { while (n > 3) n -= n / 3; return n; }},
-      {"the larger", [](Int n, Int) { for (int i = 0; i < 40; ++i) n = Int::max(n / 2, (n + 1) / 3 + 1); return n; }},
-      {"products", [](Int n, Int m) { Int p = 1; for (int i = 0; i < 40; ++i) p = p * (n + m + 1) % 1000003; return p; }},
-      {"sums", [](Int n, Int m) { Int s = 0; for (int i = 1; i < 2000; ++i) s += n / i + m % i; return s; }},
+      {"a third less",
+       [](Int n, Int) {
+         while (n > 3) n -= n / 3;
+         return n;
+       }},
+      {"the larger",
+       [](Int n, Int) {
+         for (int i = 0; i < 40; ++i) n = Int::max(n / 2, (n + 1) / 3 + 1);
+         return n;
+       }},
+      {"products",
+       [](Int n, Int m) {
+         Int p = 1;
+         for (int i = 0; i < 40; ++i) p = p * (n + m + 1) % 1000003;
+         return p;
+       }},
+      {"sums",
+       [](Int n, Int m) {
+         Int s = 0;
+         for (int i = 1; i < 2000; ++i) s += n / i + m % i;
+         return s;
+       }},
   };
   for (const Case& c : cases) {
     auto body = [&](Tensor x, Int n, Int m) {

@@ -40,26 +40,74 @@ TEST(Handles, ArgumentsThatShareMemory) {
       {"two handles of one view", pair(columns, [](Tensor, std::int64_t n, Tensor x) { return x.slice(0, 0, n); })},
       {"rows", pair(rows, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 1, n + 1); })},
       {"columns", pair(columns, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 0, n).slice(1, 2, 6); })},
-      {"disjoint columns", pair([](Tensor m, std::int64_t n) { return m.slice(0, 0, n).slice(1, 0, 3); }, [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 0, n).slice(1, 3, 6); })},
-      {"transposed", pair([](Tensor m, std::int64_t) { return m.slice(0, 0, 5).slice(1, 0, 5); }, [](Tensor, std::int64_t, Tensor x) { return x.t(); })},
+      {"disjoint columns", pair([](Tensor m, std::int64_t n) { return m.slice(0, 0, n).slice(1, 0, 3); },
+                                [](Tensor m, std::int64_t n, Tensor) { return m.slice(0, 0, n).slice(1, 3, 6); })},
+      {"transposed", pair([](Tensor m, std::int64_t) { return m.slice(0, 0, 5).slice(1, 0, 5); },
+                          [](Tensor, std::int64_t, Tensor x) { return x.t(); })},
   };
   const std::pair<const char*, Body> bodies[] = {
-      {"read", [](Tensors a) { return Tensors{a[0] + a[1], a[1]}; }},
-      {"add_", [](Tensors a) { a[0].add_(a[1]); return Tensors{a[1] * 2, a[0]}; }},
-      {"in turns", [](Tensors a) { a[0].add_(1); a[1].mul_(2); a[0].sub_(a[1]); return Tensors{a[0].slice(0, 1, 2), a[1].t()}; }},
-      {"t_", [](Tensors a) { Tensor y = a[1].clone(); a[0].t_(); return Tensors{a[0] + 1, a[1] * 2, y}; }},
-      {"t_ and written", [](Tensors a) { a[0].t_(); a[1].slice(0, 1, 2).fill_(7); a[0].add_(1); return Tensors{a[0], a[1]}; }},
-      {"copied over", [](Tensors a) { a[0].copy_(a[1].clone()); a[1].slice(1, 0, 1).fill_(0); return Tensors{}; }},
-      {"by place", [](Tensors a) { a[0].as_strided({4}, {3}, 1).mul_(10); a[1].select(0, 0).add_(1); return Tensors{a[0].sum()}; }},
+      {"read",
+       [](Tensors a) {
+         return Tensors{a[0] + a[1], a[1]};
+       }},
+      {"add_",
+       [](Tensors a) {
+         a[0].add_(a[1]);
+         return Tensors{a[1] * 2, a[0]};
+       }},
+      {"in turns",
+       [](Tensors a) {
+         a[0].add_(1);
+         a[1].mul_(2);
+         a[0].sub_(a[1]);
+         return Tensors{a[0].slice(0, 1, 2), a[1].t()};
+       }},
+      {"t_",
+       [](Tensors a) {
+         Tensor y = a[1].clone();
+         a[0].t_();
+         return Tensors{a[0] + 1, a[1] * 2, y};
+       }},
+      {"t_ and written",
+       [](Tensors a) {
+         a[0].t_();
+         a[1].slice(0, 1, 2).fill_(7);
+         a[0].add_(1);
+         return Tensors{a[0], a[1]};
+       }},
+      {"copied over",
+       [](Tensors a) {
+         a[0].copy_(a[1].clone());
+         a[1].slice(1, 0, 1).fill_(0);
+         return Tensors{};
+       }},
+      {"by place",
+       [](Tensors a) {
+         a[0].as_strided({4}, {3}, 1).mul_(10);
+         a[1].select(0, 0).add_(1);
+         return Tensors{a[0].sum()};
+       }},
   };
   for (auto& [what, body] : bodies)
     for (auto& [kind, make] : scenes) check(std::string(what) + ", " + kind, make, body, {5, 6, 8});
 }
 
 TEST(Handles, OneTensorTwiceBesideOneThatOverlapsIt) {
-  auto make = [](std::int64_t n) { Tensor m = ramp((n + 1) * 3), x = m.view({n + 1, 3}).slice(0, 0, n); return Scene{m, {x, x, m.view({n + 1, 3}).slice(0, 1, n + 1)}}; };
-  check("three", make, [](Tensors a) { a[0].add_(a[2]); a[2].mul_(2); a[1].t_(); return Tensors{a[0] + a[2].t(), a[1]}; });
-  check("written after resize_", vector_of(), [](Tensors a) { a[0].resize_({a[0].size(0) + 1}); a[0].add_(1); return Tensors{}; });
+  auto make = [](std::int64_t n) {
+    Tensor m = ramp((n + 1) * 3), x = m.view({n + 1, 3}).slice(0, 0, n);
+    return Scene{m, {x, x, m.view({n + 1, 3}).slice(0, 1, n + 1)}};
+  };
+  check("three", make, [](Tensors a) {
+    a[0].add_(a[2]);
+    a[2].mul_(2);
+    a[1].t_();
+    return Tensors{a[0] + a[2].t(), a[1]};
+  });
+  check("written after resize_", vector_of(), [](Tensors a) {
+    a[0].resize_({a[0].size(0) + 1});
+    a[0].add_(1);
+    return Tensors{};
+  });
 }
 
 // Who is on one storage stays there when it grows, and no tensor has more elements than its storage.
@@ -201,11 +249,18 @@ TEST(Handles, StoragesThatAreTakenAndGrow) {
 
 // One function, called with all of them in turn.
 TEST(Handles, SharingIsPartOfTheCall) {
-  auto body = [](Tensor x, Tensor y) { x.t_(); x.add_(1); return x + y.t(); };
+  auto body = [](Tensor x, Tensor y) {
+    x.t_();
+    x.add_(1);
+    return x + y.t();
+  };
   auto f = compile(body);
   for (int round = 0; round < 3; ++round)
     for (int kind = 0; kind < 3; ++kind) {
-      auto make = [&] { Tensor m = ramp(72).view({8, 9}), x = m.slice(0, 0, 4).slice(1, 0, 4); return std::pair(x, kind == 0 ? x : kind == 1 ? m.slice(0, 1, 5).slice(1, 0, 4) : ramp(16).view({4, 4})); };
+      auto make = [&] {
+        Tensor m = ramp(72).view({8, 9}), x = m.slice(0, 0, 4).slice(1, 0, 4);
+        return std::pair(x, kind == 0 ? x : kind == 1 ? m.slice(0, 1, 5).slice(1, 0, 4) : ramp(16).view({4, 4}));
+      };
       auto [x, y] = make();
       auto [x2, y2] = make();
       Tensor want = body(x, y), got = f(x2, y2);
@@ -259,7 +314,10 @@ TEST(Handles, ACapturedArgumentIsMetAfterItWasReshaped) {
   }
   // Expanded, it may be written once the program has given it a row of its own.
   Tensor captured;
-  auto f = compile([&](Tensor x) { x.resize_({x.size(0) - 1, x.size(1)}); captured.mul_(3); });
+  auto f = compile([&](Tensor x) {
+    x.resize_({x.size(0) - 1, x.size(1)});
+    captured.mul_(3);
+  });
   Tensor memory = ramp(8);
   captured = memory.slice(0, 0, 2).unsqueeze(0).expand({3, 2});
   f(captured);
@@ -268,7 +326,10 @@ TEST(Handles, ACapturedArgumentIsMetAfterItWasReshaped) {
 
 TEST(Handles, CapturedTensorsThatAreArgumentsToo) {
   Tensor memory = ramp(24), w = memory.view({4, 6}).slice(1, 0, 3);
-  auto body = [&w](Tensor x) { x.mul_(2); return w + x; };
+  auto body = [&w](Tensor x) {
+    x.mul_(2);
+    return w + x;
+  };
   auto f = compile(body);
   for (int kind = 0; kind < 3; ++kind) {
     Tensor x = kind == 0 ? w : kind == 1 ? memory.view({4, 6}).slice(1, 1, 4) : ramp(12).view({4, 3});
@@ -287,9 +348,11 @@ TEST(Handles, QuestionsOfHandlesAndStorages) {
   Tensor captured = ramp(4);
   auto f = compile([&](Tensor x, Tensor y) {
     Tensor z = x.slice(0, 1, 3), w = x * 2;
-    EXPECT_TRUE(x.is_same(x) && z.shares_storage_with(x) && !z.is_same(x) && !w.is_same(x) && !w.shares_storage_with(x));
+    EXPECT_TRUE(x.is_same(x) && z.shares_storage_with(x) && !z.is_same(x) && !w.is_same(x) &&
+                !w.shares_storage_with(x));
     EXPECT_TRUE(w.slice(0, 1, 2).shares_storage_with(w));
-    return x * ((x.is_same(y) ? 2 : 1) + (x.shares_storage_with(y) ? 10 : 0) + (y.shares_storage_with(captured) ? 100 : 0) + (y.is_same(captured) ? 1000 : 0));
+    return x * ((x.is_same(y) ? 2 : 1) + (x.shares_storage_with(y) ? 10 : 0) +
+                (y.shares_storage_with(captured) ? 100 : 0) + (y.is_same(captured) ? 1000 : 0));
   });
   for (int round = 0; round < 2; ++round) {
     Tensor x = ramp(4), other = ramp(4);
@@ -304,7 +367,10 @@ TEST(Handles, QuestionsOfHandlesAndStorages) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
   EXPECT_LE(f.stats().compilations, 6);
 
-  auto offset = compile([](Tensor x) { return x + (x.storage_offset() + 10 * x.slice(0, 1, 3).storage_offset() + 100 * (x * 2).slice(0, 2, 3).storage_offset()); });
+  auto offset = compile([](Tensor x) {
+    return x + (x.storage_offset() + 10 * x.slice(0, 1, 3).storage_offset() +
+                100 * (x * 2).slice(0, 2, 3).storage_offset());
+  });
   Tensor memory = ramp(16);
   for (std::int64_t at : {0, 3, 5, 1}) {
     Tensor x = memory.slice(0, at, at + 4);
@@ -318,11 +384,13 @@ TEST(Handles, QuestionsOfHandlesAndStorages) {
     const bool before = y.shares_storage_with(x);
     y.resize_({x.size(0) + 9});
     z.set_(x.slice(0, 2, 3));
-    return Tensors{x * (before ? 2 : 3) * (y.shares_storage_with(x) ? 5 : 7) * (z.shares_storage_with(x) ? 11 : 13) + z.storage_offset() + y.storage_offset()};
+    return Tensors{x * (before ? 2 : 3) * (y.shares_storage_with(x) ? 5 : 7) * (z.shares_storage_with(x) ? 11 : 13) +
+                   z.storage_offset() + y.storage_offset()};
   });
 }
 
-// Another handle on the same elements: what is written through one shows through the other, what it looks like is its own.
+// Another handle on the same elements: what is written through one shows through the other, what it looks like is its
+// own.
 TEST(Handles, AliasAndDetachAreOtherHandles) {
   auto body = [](Tensor x) {
     Tensor y = x * 2, z = y.detach();
@@ -337,7 +405,8 @@ TEST(Handles, AliasAndDetachAreOtherHandles) {
     auto [y, z, a, part, same, again, shared] = body(e);
     auto [fy, fz, fa, fpart, fsame, fagain, fshared] = f(c);
     EXPECT_TRUE(equal(e, c) && equal(y, fy) && equal(z, fz) && equal(a, fa) && equal(part, fpart));
-    EXPECT_TRUE(fz.shares_storage_with(fy) && !fz.is_same(fy) && fa.shares_storage_with(c) && fpart.shares_storage_with(c) && !fa.is_same(c));
+    EXPECT_TRUE(fz.shares_storage_with(fy) && !fz.is_same(fy) && fa.shares_storage_with(c) &&
+                fpart.shares_storage_with(c) && !fa.is_same(c));
     EXPECT_EQ(fa.stride(0).value(), 1);
     EXPECT_EQ(c.stride(0).value(), 3);
     EXPECT_TRUE(!same && !again && shared && !fsame && !fagain && fshared);
@@ -352,13 +421,15 @@ TEST(Handles, AliasAndDetachAreOtherHandles) {
 // What a caller must know, as data: a wrapper of a compiled function has nothing else.
 TEST(Handles, TheSignatureTellsThem) {
   Tensor weight = ones({5}), count = zeros({1});
-  auto f = compile([&](Tensor x, Tensor y, Int at, Scalar scale) {
-    x.select(0, at).add_(1);
-    y.t_();
-    count.add_(1);
-    Tensor z = x * weight * scale + rand({x.size(1)});
-    return std::tuple(x.t().slice(0, 1, at + 3), z, z.detach(), y);
-  }, {.name = "told", .arguments = {"x", "y", "at", "scale"}});
+  auto f = compile(
+      [&](Tensor x, Tensor y, Int at, Scalar scale) {
+        x.select(0, at).add_(1);
+        y.t_();
+        count.add_(1);
+        Tensor z = x * weight * scale + rand({x.size(1)});
+        return std::tuple(x.t().slice(0, 1, at + 3), z, z.detach(), y);
+      },
+      {.name = "told", .arguments = {"x", "y", "at", "scale"}});
   f(ones({4, 5}), ones({2, 3}), 1, Scalar(0.5));
   const auto all = nlohmann::json::parse(f.signature());
   EXPECT_EQ(all["function"], "told");
@@ -368,13 +439,15 @@ TEST(Handles, TheSignatureTellsThem) {
   // Behind the tensors the numbers, which are symbols, as they come; where the generator stands is last.
   std::vector<std::string> kinds;
   for (const auto& i : s["inputs"]) kinds.push_back(i["kind"]);
-  EXPECT_EQ(kinds, (std::vector<std::string>{"user", "user", "buffer", "parameter", "size", "float", "seed", "offset"})) << f.signature();
+  EXPECT_EQ(kinds, (std::vector<std::string>{"user", "user", "buffer", "parameter", "size", "float", "seed", "offset"}))
+      << f.signature();
   EXPECT_EQ(s["inputs"][4]["name"], "at");
   EXPECT_EQ(s["inputs"][5]["name"], "scale");
   EXPECT_EQ(s["symbols"][s["inputs"][4]["symbol"].get<std::string>()], "at");
   const auto x = s["inputs"][0], y = s["inputs"][1];
   EXPECT_EQ(x["name"], "x");
-  EXPECT_TRUE(x["mutates_data"] == true && x["mutates_metadata"] == false && y["mutates_data"] == false && y["mutates_metadata"] == true);
+  EXPECT_TRUE(x["mutates_data"] == true && x["mutates_metadata"] == false && y["mutates_data"] == false &&
+              y["mutates_metadata"] == true);
   EXPECT_EQ(y["after"]["sizes"], nlohmann::json({y["sizes"][1], y["sizes"][0]}));
   EXPECT_EQ(s["symbols"][x["sizes"][1].get<std::string>()], "x .size(1)");
   ASSERT_EQ(s["results"].size(), 4u);
@@ -384,7 +457,8 @@ TEST(Handles, TheSignatureTellsThem) {
   EXPECT_EQ(part["recipe"][0]["op"], "permute");
   EXPECT_EQ(part["recipe"][1]["op"], "slice");
   EXPECT_EQ(part["recipe"][1]["args"]["start"], 1);
-  EXPECT_EQ(part["recipe"][1]["args"]["end"], s["inputs"][4]["symbol"].get<std::string>() + " + 3") << "a symbol that only a recipe speaks of is listed, too";
+  EXPECT_EQ(part["recipe"][1]["args"]["end"], s["inputs"][4]["symbol"].get<std::string>() + " + 3")
+      << "a symbol that only a recipe speaks of is listed, too";
   const auto same = s["outputs"][s["results"][2]["output"].get<int>()];
   EXPECT_EQ(same["kind"], "alias_of_output");
   EXPECT_EQ(same["recipe"][0]["op"], "detach");

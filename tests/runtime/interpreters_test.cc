@@ -76,7 +76,8 @@ TEST(Interpreters, AModeSeesEveryCallAndForwardsIt) {
     EXPECT_EQ(x.select(0, 1).select(0, 1).item().to_double(), 4);
     y.copy_(x.cpu());
   }
-  const Seen want{{"exp", 1}, {"add", 1}, {"mul_", 1}, {"metadata permute", 1}, {"rand", 1}, {"random", 1}, {"copy_", 2}, {"select", 2}, {"item", 1}, {"to_device", 1}};
+  const Seen want{{"exp", 1},   {"add", 1},    {"mul_", 1}, {"metadata permute", 1}, {"rand", 1}, {"random", 1},
+                  {"copy_", 2}, {"select", 2}, {"item", 1}, {"to_device", 1}};
   EXPECT_EQ(counting.seen, want);
   EXPECT_EQ(y.to_vector<float>(), x.to_vector<float>());
   counting.seen.clear();
@@ -104,7 +105,8 @@ TEST(Interpreters, CopiesBetweenDevicesAreCallsThatTheySee) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(f(zeros({2}), there).item().to_double(), 3);
   ASSERT_EQ(f.stats().fallbacks.size(), 1u);
   EXPECT_STREQ(f.stats().fallbacks[0].reason, "reads_value");
-  EXPECT_NE(f.stats().last_fallback_reason.find("copy_ from another device"), std::string::npos) << f.stats().last_fallback_reason;
+  EXPECT_NE(f.stats().last_fallback_reason.find("copy_ from another device"), std::string::npos)
+      << f.stats().last_fallback_reason;
   auto g = compile([](Tensor a) { return a.to(Device::cpu()) + 1.0; });
   g(x);
   EXPECT_EQ(g.stats().compilations, 1) << "it is there already";
@@ -144,7 +146,8 @@ TEST(Interpreters, WhatAModeMakesOfAFunctionServesCallsUnderItAlone) {
   EXPECT_EQ(f.stats().compilations, 2);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
   bool told = false;
-  for (const std::string& line : log.lines()) told = told || line.find("an interpreter of the user's (ModeScope) is set, was none") != std::string::npos;
+  for (const std::string& line : log.lines())
+    told = told || line.find("an interpreter of the user's (ModeScope) is set, was none") != std::string::npos;
   EXPECT_TRUE(told);
   TanhGelu other;  // the same class; who knows what it holds
   ModeScope scope(other);
@@ -198,7 +201,9 @@ TEST(Interpreters, ThreadsHaveTheirOwn) {
 
 TEST(Interpreters, AnErrorLeavesTheStackAsItWas) {
   class Failing : public Interpreter {
-    void call(const OpCall& c, std::vector<Tensor>&) override { throw Error(ErrorCode::InvalidArgument, std::string(c.op.name()), "refused", c.loc); }
+    void call(const OpCall& c, std::vector<Tensor>&) override {
+      throw Error(ErrorCode::InvalidArgument, std::string(c.op.name()), "refused", c.loc);
+    }
   } failing;
   Counting counting;
   ModeScope below(counting);

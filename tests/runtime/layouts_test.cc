@@ -1,4 +1,5 @@
-// Classes of layouts: what is known of a call's strides, and calls whose dimensions of size 0 and 1 fit several of them.
+// Classes of layouts: what is known of a call's strides, and calls whose dimensions of size 0 and 1 fit several of
+// them.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -46,18 +47,54 @@ struct Way {
   Tensor (*make)(std::int64_t batch);
 };
 const Way kWays[] = {
-    {"row-major", [](std::int64_t b) { return numbered({b, 5}); }},
-    {"transposed", [](std::int64_t b) { return numbered({b, 5}).t(); }},
-    {"transposed of one", [](std::int64_t b) { return numbered({b, 1, 5}).transpose(0, 2); }},
-    {"heads", [](std::int64_t b) { return numbered({b, 3, 2, 4}).permute({0, 2, 1, 3}); }},
-    {"time of one", [](std::int64_t b) { return numbered({3, b, 2, 4}).permute({0, 2, 1, 3}); }},
-    {"channels last", [](std::int64_t b) { return numbered({b, 3, 2, 4}).permute({0, 3, 1, 2}); }},
-    {"batch within", [](std::int64_t b) { return numbered({3, b, 2}).permute({2, 0, 1}); }},
-    {"slice", [](std::int64_t b) { return numbered({b, 8}).slice(1, 1, 6); }},
-    {"every second", [](std::int64_t b) { return numbered({b, 8}).slice(1, 0, 8, 2); }},
-    {"slice, transposed", [](std::int64_t b) { return numbered({b, 8}).slice(1, 1, 6).t(); }},
-    {"slice of heads", [](std::int64_t b) { return numbered({b, 6, 2, 4}).slice(1, 1, 4).transpose(1, 2); }},
-    {"slice of the batch", [](std::int64_t b) { return numbered({9, 2, 3}).slice(0, 1, b + 1).slice(2, 0, 2); }},
+    {"row-major",
+     [](std::int64_t b) {
+       return numbered({b, 5});
+     }},
+    {"transposed",
+     [](std::int64_t b) {
+       return numbered({b, 5}).t();
+     }},
+    {"transposed of one",
+     [](std::int64_t b) {
+       return numbered({b, 1, 5}).transpose(0, 2);
+     }},
+    {"heads",
+     [](std::int64_t b) {
+       return numbered({b, 3, 2, 4}).permute({0, 2, 1, 3});
+     }},
+    {"time of one",
+     [](std::int64_t b) {
+       return numbered({3, b, 2, 4}).permute({0, 2, 1, 3});
+     }},
+    {"channels last",
+     [](std::int64_t b) {
+       return numbered({b, 3, 2, 4}).permute({0, 3, 1, 2});
+     }},
+    {"batch within",
+     [](std::int64_t b) {
+       return numbered({3, b, 2}).permute({2, 0, 1});
+     }},
+    {"slice",
+     [](std::int64_t b) {
+       return numbered({b, 8}).slice(1, 1, 6);
+     }},
+    {"every second",
+     [](std::int64_t b) {
+       return numbered({b, 8}).slice(1, 0, 8, 2);
+     }},
+    {"slice, transposed",
+     [](std::int64_t b) {
+       return numbered({b, 8}).slice(1, 1, 6).t();
+     }},
+    {"slice of heads",
+     [](std::int64_t b) {
+       return numbered({b, 6, 2, 4}).slice(1, 1, 4).transpose(1, 2);
+     }},
+    {"slice of the batch",
+     [](std::int64_t b) {
+       return numbered({9, 2, 3}).slice(0, 1, b + 1).slice(2, 0, 2);
+     }},
 };
 
 using Program = std::function<std::vector<Tensor>(Tensor)>;
@@ -68,10 +105,17 @@ struct Named {
 std::vector<Named> programs() {
   return {
       {"pointwise", [](Tensor x) { return std::vector<Tensor>{x * 2 + 1}; }},
-      {"views", [](Tensor x) { return std::vector<Tensor>{x.transpose(0, -1), x.unsqueeze(-1), x}; }},
-      {"reduced", [](Tensor x) { return std::vector<Tensor>{x.sum(0), x.sum(-1, true) + x}; }},
+      {"views",
+       [](Tensor x) {
+         return std::vector<Tensor>{x.transpose(0, -1), x.unsqueeze(-1), x};
+       }},
+      {"reduced",
+       [](Tensor x) {
+         return std::vector<Tensor>{x.sum(0), x.sum(-1, true) + x};
+       }},
       {"copies", [](Tensor x) { return std::vector<Tensor>{x.transpose(0, -1).clone() + 1}; }},
-      {"written", [](Tensor x) {
+      {"written",
+       [](Tensor x) {
          x.add_(1);
          return std::vector<Tensor>{x * x};
        }},
@@ -89,7 +133,8 @@ TEST(Layouts, BatchesOfOneAndNoneFitTheClassOfOthers) {
         ASSERT_EQ(strides(x), strides(same));
         std::vector<Tensor> made = f(x), eagerly = program.run(same);
         ASSERT_EQ(made.size(), eagerly.size());
-        for (std::size_t i = 0; i < made.size(); ++i) expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
+        for (std::size_t i = 0; i < made.size(); ++i)
+          expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
         expect_same(x, same, what + ", argument");
       }
       EXPECT_EQ(f.stats().specializations, 1) << f.explain();
@@ -106,7 +151,8 @@ TEST(Layouts, ABatchThatIsExpandedFitsWhereNobodySeesTheStride) {
       const std::string what = std::string(program.name) + " of " + std::to_string(batch);
       Tensor x = numbered({3, 1, 5}).expand({3, batch, 5});
       std::vector<Tensor> made = f(x), eagerly = program.run(x);
-      for (std::size_t i = 0; i < made.size(); ++i) expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
+      for (std::size_t i = 0; i < made.size(); ++i)
+        expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
     }
     EXPECT_EQ(f.stats().specializations, program.name == std::string("views") ? 2 : 1) << f.explain();
     EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.explain();
@@ -118,11 +164,14 @@ TEST(Layouts, WhateverComesFirstIsRight) {
     for (Named& program : programs())
       for (std::int64_t first : {1, 0}) {
         auto f = compile(program.run);
-        for (std::int64_t batch : {first, std::int64_t{7}, std::int64_t{2}, std::int64_t{1}, std::int64_t{0}, std::int64_t{7}}) {
-          const std::string what = std::string(program.name) + " of " + way.name + ", " + std::to_string(batch) + " after " + std::to_string(first);
+        for (std::int64_t batch :
+             {first, std::int64_t{7}, std::int64_t{2}, std::int64_t{1}, std::int64_t{0}, std::int64_t{7}}) {
+          const std::string what = std::string(program.name) + " of " + way.name + ", " + std::to_string(batch) +
+                                   " after " + std::to_string(first);
           Tensor x = way.make(batch), same = way.make(batch);
           std::vector<Tensor> made = f(x), eagerly = program.run(same);
-          for (std::size_t i = 0; i < made.size(); ++i) expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
+          for (std::size_t i = 0; i < made.size(); ++i)
+            expect_same(made[i], eagerly[i], what + ", result " + std::to_string(i));
           expect_same(x, same, what + ", argument");
         }
         EXPECT_LE(f.stats().specializations, 3) << f.explain();
@@ -132,7 +181,8 @@ TEST(Layouts, WhateverComesFirstIsRight) {
 
 // One call shows tensors of several classes; another order of strides is still another structure.
 TEST(Layouts, EachTensorOfACallFitsByItself) {
-  auto f = compile([](Tensor x, Int n, Tensor y, std::vector<Tensor> more) { return x.sum() * n + y.t() + more[0] + more[1]; });
+  auto f = compile(
+      [](Tensor x, Int n, Tensor y, std::vector<Tensor> more) { return x.sum() * n + y.t() + more[0] + more[1]; });
   auto run = [&](std::int64_t b, Tensor x) {
     const std::vector<Tensor> more{numbered({b, 5}), numbered({b, 10}).slice(1, 2, 7)};
     Tensor y = numbered({5, b});
@@ -151,9 +201,12 @@ TEST(Layouts, EachTensorOfACallFitsByItself) {
 // What the caller sees of strides that lead nowhere are those of its own tensor.
 TEST(Layouts, StridesOfSmallDimensionsAreTheCallersOwn) {
   auto f = compile([](Tensor x) { return x.t(); });
-  for (const Tensor& x : {numbered({7, 5}), numbered({1, 5}), numbered({1, 8}).slice(1, 0, 5), numbered({0, 8}).slice(1, 0, 5), numbered({5, 1}).t(), numbered({5, 0}).t()}) expect_same(f(x), x.t(), "of x");
+  for (const Tensor& x : {numbered({7, 5}), numbered({1, 5}), numbered({1, 8}).slice(1, 0, 5),
+                          numbered({0, 8}).slice(1, 0, 5), numbered({5, 1}).t(), numbered({5, 0}).t()})
+    expect_same(f(x), x.t(), "of x");
   auto g = compile([](Tensor x) { return x * x.stride(0) + x.stride(1); });
-  for (const Tensor& x : {numbered({7, 5}).t(), numbered({1, 5}).t(), numbered({5, 7}), numbered({5, 1}), numbered({5, 8}).slice(1, 0, 1), numbered({1, 5, 1}).select(2, 0)})
+  for (const Tensor& x : {numbered({7, 5}).t(), numbered({1, 5}).t(), numbered({5, 7}), numbered({5, 1}),
+                          numbered({5, 8}).slice(1, 0, 1), numbered({1, 5, 1}).select(2, 0)})
     expect_same(g(x), x * x.stride(0) + x.stride(1), "with strides");
 }
 
@@ -183,11 +236,14 @@ TEST(Layouts, ATransposeOfATransposeIsKnownToBeRowMajor) {
   EXPECT_EQ(g.stats().specializations, 1) << g.explain();
 }
 
-// Loops of work in place are those of the memory: one, where it is dense. Elements that are made of their index are not moved by that.
+// Loops of work in place are those of the memory: one, where it is dense. Elements that are made of their index are not
+// moved by that.
 TEST(Layouts, WorkInPlaceWalksTheMemoryInItsOrder) {
   auto channels_last = [](std::int64_t b) { return numbered({b, 3, 2, 5}).permute({0, 3, 1, 2}); };
   auto f = compile([](Tensor x) { x.mul_(2).add_(1); }, {.name = "scale"});
-  auto indexed = [](Tensor x, Tensor bias) { x.mul_(3).add_(arange(x.size(3)) + arange(x.size(2)).unsqueeze(1) * 10 + bias.view({-1, 1, 1})); };
+  auto indexed = [](Tensor x, Tensor bias) {
+    x.mul_(3).add_(arange(x.size(3)) + arange(x.size(2)).unsqueeze(1) * 10 + bias.view({-1, 1, 1}));
+  };
   auto summed = [=](Tensor x, Tensor bias) {
     indexed(x, bias);
     return x.sum({1, 3});
@@ -269,7 +325,9 @@ TEST(Layouts, TransposedOperandsOfEveryDType) {
       {"tril", [](Tensor x, Tensor) { return x.t().tril(); }},
       {"where", [](Tensor x, Tensor y) { return where(arange(x.size(0)) > 3, x.t(), y.t()); }},
       {"of three dimensions",
-       [](Tensor x, Tensor y) { return where(y.unsqueeze(0) == x.t(), y.t(), x.unsqueeze(2).permute({2, 1, 0})); }},
+       [](Tensor x, Tensor y) {
+         return where(y.unsqueeze(0) == x.t(), y.t(), x.unsqueeze(2).permute({2, 1, 0}));
+       }},
       {"written", [](Tensor x, Tensor y) { return x.clone().copy_(where(y == x, x.t().triu(1), y.t())); }},
   };
   for (const char* cpu : {"", "avx2", "x86-64-v2"}) {

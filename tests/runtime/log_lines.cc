@@ -33,7 +33,8 @@ std::string mistake_in(const json& value, const json& schema) {
   for (const auto& [name, rule] : properties.items()) {
     if (!value.contains(name)) continue;
     if (rule.contains("const") && value[name] != rule["const"]) return name + " is another";
-    if (rule.contains("type") && !is_of(value[name], rule["type"])) return name + " is no " + rule["type"].get<std::string>();
+    if (rule.contains("type") && !is_of(value[name], rule["type"]))
+      return name + " is no " + rule["type"].get<std::string>();
   }
   return "";
 }
@@ -51,7 +52,8 @@ std::string mistake_in_line(const std::string& text) {
   if (!row) return "is an event of no row";
   if (std::string m = mistake_in(line, *row); !m.empty()) return m;
   for (const auto& item : line.items())
-    if (!schema["properties"].contains(item.key()) && !(*row)["properties"].contains(item.key())) return "has " + item.key() + ", which no row declares";
+    if (!schema["properties"].contains(item.key()) && !(*row)["properties"].contains(item.key()))
+      return "has " + item.key() + ", which no row declares";
   return "";
 }
 

@@ -17,11 +17,13 @@ using testing::mistake_in_line;
 
 TEST(Logs, EveryLineKeepsTheSchema) {
   testing::LogLines log;
-  auto f = compile([](Tensor x, Tensor y, bool up) {
-    if (x.size(0) > 100) x.sum().item<float>();
-    y.slice(0, 0, 1).add_(x.sum());
-    return softmax(up ? x + 1 : x.t() * 2, 1).matmul(up ? x.t() : x);
-  }, {.name = "logged", .recordings_max = 1});
+  auto f = compile(
+      [](Tensor x, Tensor y, bool up) {
+        if (x.size(0) > 100) x.sum().item<float>();
+        y.slice(0, 0, 1).add_(x.sum());
+        return softmax(up ? x + 1 : x.t() * 2, 1).matmul(up ? x.t() : x);
+      },
+      {.name = "logged", .recordings_max = 1});
   Tensor y = ones({4});
   for (std::int64_t n : {3, 5, 3, 1}) f(ones({n, 4}), y, true);
   f(ones({3, 4}), y, false);
@@ -47,7 +49,9 @@ TEST(Logs, EveryLineKeepsTheSchema) {
       EXPECT_GT(j["apart"], 0);
     }
   }
-  for (const char* event : {"traced", "guard", "functionalized", "optimized", "pass", "launches", "kept_apart", "compiled", "recompiled", "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
+  for (const char* event :
+       {"traced", "guard", "functionalized", "optimized", "pass", "launches", "kept_apart", "compiled", "recompiled",
+        "not_traceable", "recording_made", "recording_evicted", "mutation", "warning"})
     EXPECT_TRUE(seen.contains(event)) << event;
 }
 
@@ -83,8 +87,8 @@ TEST(Logs, TellWhatOnlyAReplayThrows) {
   EXPECT_EQ(f.stats().fallbacks[0].reason, std::string("replay_throws"));
 }
 
-// A decode loop: the position grows, and the batch is another at every step. Each compilation but the first is for a guard that is told, and no
-// guard is told twice.
+// A decode loop: the position grows, and the batch is another at every step. Each compilation but the first is for a
+// guard that is told, and no guard is told twice.
 TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
   constexpr std::int64_t kPositions = 4096, kBatch = 64, kWidth = 2;
   auto step = [](Tensor x, Tensor keys, Tensor values, Int at) {
@@ -92,7 +96,7 @@ TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
     values.slice(1, at, at + 1).copy_((x * 2).unsqueeze(1));
     Tensor scores = matmul(x.unsqueeze(1), keys.slice(1, 0, at + 1).transpose(1, 2));
     Tensor y = matmul(softmax(scores, 2), values.slice(1, 0, at + 1)).transpose(0, 1).reshape({-1, kWidth});
-    if (at == 0) return y;                 // two branches of the program's own
+    if (at == 0) return y;  // two branches of the program's own
     return at > 1000 ? y * 2 : y + 1;
   };
   testing::LogLines log;
@@ -105,7 +109,8 @@ TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
     const Tensor got = f(x, keys.slice(0, 0, batch), values.slice(0, 0, batch), at);
     if (at % 61 && at > 8) continue;
     keys_too.copy_(keys), values_too.copy_(values);
-    ASSERT_TRUE(allclose(got, step(x, keys_too.slice(0, 0, batch), values_too.slice(0, 0, batch), at), 1e-3, 1e-5)) << at << ", " << batch;
+    ASSERT_TRUE(allclose(got, step(x, keys_too.slice(0, 0, batch), values_too.slice(0, 0, batch), at), 1e-3, 1e-5))
+        << at << ", " << batch;
     ASSERT_TRUE(equal(keys, keys_too) && equal(values, values_too)) << at;
   }
   std::int64_t compiled = 0;
@@ -120,7 +125,8 @@ TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
     const std::string failed = j["failed"].get<std::string>(), against = j["against"].get<std::string>();
     const std::size_t wanted = failed.find("; wanted ");
     ASSERT_NE(wanted, std::string::npos) << "a compilation that no guard of values justifies: " << failed;
-    EXPECT_TRUE(branches.insert(against + ": " + failed.substr(wanted, failed.find(" where ") - wanted)).second) << "told twice: " << failed;
+    EXPECT_TRUE(branches.insert(against + ": " + failed.substr(wanted, failed.find(" where ") - wanted)).second)
+        << "told twice: " << failed;
     all += against + ": " + failed + "\n";
   }
   EXPECT_EQ(compiled, static_cast<std::int64_t>(branches.size()) + 1) << all;
@@ -130,7 +136,8 @@ TEST(Logs, ADecodeLoopCompilesWhatTheLogJustifies) {
 }
 
 TEST(Logs, TheCheckItselfFindsMistakes) {
-  json line = {{"t_us", 1}, {"channel", "graph"}, {"event", "optimized"}, {"function", "f"}, {"text", ""}, {"nodes", 3}, {"graph", "g"}};
+  json line = {{"t_us", 1},  {"channel", "graph"}, {"event", "optimized"}, {"function", "f"},
+               {"text", ""}, {"nodes", 3},         {"graph", "g"}};
   EXPECT_EQ(mistake_in_line(line.dump()), "");
   line["nodes"] = "3";
   EXPECT_EQ(mistake_in_line(line.dump()), "nodes is no integer");

@@ -14,7 +14,8 @@ double total(const Tensor& t) { return t.sum().item<double>(); }
 void expect_fails(const std::optional<Error>& e, std::initializer_list<const char*> named) {
   ASSERT_TRUE(e.has_value());
   EXPECT_EQ(e->code(), ErrorCode::InvalidArgument) << e->what();
-  for (const char* part : named) EXPECT_NE(std::string(e->what()).find(part), std::string::npos) << part << " in: " << e->what();
+  for (const char* part : named)
+    EXPECT_NE(std::string(e->what()).find(part), std::string::npos) << part << " in: " << e->what();
 }
 
 TEST(Marks, DeclaredRangesAreCheckedNotAssumed) {
@@ -40,7 +41,12 @@ struct Pair {
 };
 
 TEST(Marks, ACallOutsideOfWhatWasDeclaredFails) {
-  auto f = compile([](Pair p, Tensor) { p.a += 1; return p.a * p.b; }, {.name = "product", .arguments = {"pair", "unused"}});
+  auto f = compile(
+      [](Pair p, Tensor) {
+        p.a += 1;
+        return p.a * p.b;
+      },
+      {.name = "product", .arguments = {"pair", "unused"}});
   auto tensor = [](std::int64_t n) { return ones({n, 3}); };
   Pair marked{tensor(8), tensor(1)};
   mark_dynamic(marked.a, 0, {.min = 2, .max = 64, .multiple_of = 4});
@@ -48,7 +54,8 @@ TEST(Marks, ACallOutsideOfWhatWasDeclaredFails) {
   for (int turn = 0; turn < 3; ++turn)
     for (std::int64_t n : {1, 6, 68, 0}) {
       const Pair other{tensor(n), tensor(1)};
-      expect_fails(caught([&] { f(other, ones({1})); }), {"product", "pair.a", std::to_string(n).c_str(), "2 to 64", "multiple of 4"});
+      expect_fails(caught([&] { f(other, ones({1})); }),
+                   {"product", "pair.a", std::to_string(n).c_str(), "2 to 64", "multiple of 4"});
       EXPECT_EQ(total(other.a), 3.0 * static_cast<double>(n)) << "as before the call";
       // Of another layout it is declared the same.
       expect_fails(caught([&] { f(Pair{ones({3, n}).t(), tensor(1)}, ones({1})); }), {"pair.a", "2 to 64"});
@@ -84,7 +91,9 @@ TEST(Marks, ATraceThatMakesAConstantOfAMarkedDimensionFails) {
     for (int turn = 0; turn < 3; ++turn) {
       const std::optional<Error> e = caught([&] { f(x); });
       expect_fails(e, {"mark_dynamic", "x .size(1)", "4"});
-      if (e) { EXPECT_EQ(e->where().line, at) << e->what(); }
+      if (e) {
+        EXPECT_EQ(e->where().line, at) << e->what();
+      }
       EXPECT_EQ(total(x), 8);
     }
     EXPECT_EQ(f.stats().eager_fallbacks, 0);
@@ -114,7 +123,8 @@ TEST(Marks, ContradictionsAreErrors) {
   expect_fails(caught([&] { mark_dynamic(x, 1); }), {"mark_dynamic", "dimension 1", "static"});
   expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 8}); }), {"size 6", "8"});
   expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 9, .max = 3}); }), {"no size", "9 to 3"});
-  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 5, .max = 6, .multiple_of = 7}); }), {"no size", "multiple of 7"});
+  expect_fails(caught([&] { mark_dynamic(x, 0, {.min = 5, .max = 6, .multiple_of = 7}); }),
+               {"no size", "multiple of 7"});
   EXPECT_EQ(caught([&] { mark_dynamic(x, 2); })->code(), ErrorCode::IndexOutOfRange);
   EXPECT_EQ(caught([&] { mark_static(x, -3); })->code(), ErrorCode::IndexOutOfRange);
   // What was said before is as it was. Both of two marks hold.

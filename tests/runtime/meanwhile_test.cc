@@ -39,10 +39,12 @@ TEST(Meanwhile, TheFirstCallsRunEagerlyAndLaterOnesAreReplayed) {
 
 TEST(Meanwhile, CallsOfTheSameKindAreTracedOnce) {
   int runs = 0;
-  auto f = compile([&](Tensor x) {
-    ++runs;
-    return x.size(0) > 100 ? x + 1 : x + 2;
-  }, {.on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile(
+      [&](Tensor x) {
+        ++runs;
+        return x.size(0) > 100 ? x + 1 : x + 2;
+      },
+      {.on_miss = OnMiss::ServeMeanwhile});
   std::int64_t calls = 0;
   ASSERT_TRUE(test::comes_true([&] {
     if (f.stats().compilations == 1) return true;
@@ -51,8 +53,8 @@ TEST(Meanwhile, CallsOfTheSameKindAreTracedOnce) {
   }));
   ASSERT_EQ(f.stats().compilations, 1);
   const std::int64_t eager = fallbacks(f.stats(), "compiled_meanwhile");
-  EXPECT_EQ(runs, eager + 1);  // those, and one trace
-  EXPECT_LE(calls - eager, 1); // it was done during the last one
+  EXPECT_EQ(runs, eager + 1);   // those, and one trace
+  EXPECT_LE(calls - eager, 1);  // it was done during the last one
   f(ones({3}));
   EXPECT_EQ(runs, eager + 1);
   f(ones({101}));  // of another kind
@@ -62,11 +64,13 @@ TEST(Meanwhile, CallsOfTheSameKindAreTracedOnce) {
 
 TEST(Meanwhile, WritesAndVariablesAreAsEagerlyWheneverTheyAreCompiled) {
   Tensor state = zeros({3});
-  auto f = compile([&](Tensor cache, Tensor row, Int at) {
-    cache.select(0, at).copy_(row);
-    state = state * 0.5 + row;
-    return cache.sum() + state.sum();
-  }, {.on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile(
+      [&](Tensor cache, Tensor row, Int at) {
+        cache.select(0, at).copy_(row);
+        state = state * 0.5 + row;
+        return cache.sum() + state.sum();
+      },
+      {.on_miss = OnMiss::ServeMeanwhile});
   Tensor cache = zeros({40, 3}), expected_state = zeros({3}), expected = zeros({40, 3});
   for (int i = 0; i < 40; ++i) {
     if (i == 20) f.wait();
@@ -81,12 +85,16 @@ TEST(Meanwhile, WritesAndVariablesAreAsEagerlyWheneverTheyAreCompiled) {
 }
 
 TEST(Meanwhile, ATraceThatCannotBeRepeatedIsWaitedFor) {
-  struct Cell { Tensor held; };
+  struct Cell {
+    Tensor held;
+  };
   auto cell = std::make_unique<Cell>();
-  auto f = compile([&](Tensor x) {
-    cell->held = x + 1;
-    return x * 2;
-  }, {.on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile(
+      [&](Tensor x) {
+        cell->held = x + 1;
+        return x * 2;
+      },
+      {.on_miss = OnMiss::ServeMeanwhile});
   EXPECT_EQ(total(f(ones({3}))), 6);
   EXPECT_EQ(total(cell->held), 6);
   EXPECT_EQ(fallbacks(f.stats(), "compiled_meanwhile"), 0);
@@ -106,7 +114,8 @@ TEST(Meanwhile, OperatorsWithoutCodeAreNotWaitedFor) {
     return softmax(h * arange(8).to(kFloat64), -1).amax({0, 1}) + full({3, 1}, 0.5, {.dtype = kFloat64});
   };
   const Ints sizes{2, 1, 2, 1, 3, 8};
-  const Tensor x = (arange(96) * 0.37).sin().to(kFloat64).reshape(sizes), w = (arange(64) * 0.21).cos().to(kFloat64).reshape({8, 8}), b = full({8}, 0.25, {.dtype = kFloat64});
+  const Tensor x = (arange(96) * 0.37).sin().to(kFloat64).reshape(sizes),
+               w = (arange(64) * 0.21).cos().to(kFloat64).reshape({8, 8}), b = full({8}, 0.25, {.dtype = kFloat64});
   auto f = compile(body, {.name = "hurried", .on_miss = OnMiss::ServeMeanwhile});
   const std::int64_t before = stats().kernels_compiled, found = stats().kernel_cache_hits;
   const Tensor first = f(x, w, b);
@@ -121,10 +130,12 @@ TEST(Meanwhile, OperatorsWithoutCodeAreNotWaitedFor) {
 }
 
 TEST(Meanwhile, WhatTheFunctionThrowsIsThrown) {
-  auto f = compile([](Tensor x) {
-    if (x.size(0) == 3) throw std::runtime_error("three");
-    return x + 1;
-  }, {.on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile(
+      [](Tensor x) {
+        if (x.size(0) == 3) throw std::runtime_error("three");
+        return x + 1;
+      },
+      {.on_miss = OnMiss::ServeMeanwhile});
   EXPECT_THROW(f(ones({3})), std::runtime_error);
   EXPECT_EQ(total(f(ones({4}))), 8);
   f.wait();
@@ -160,7 +171,8 @@ TEST(Meanwhile, AFunctionMayGoWhileItIsBuilt) {
 }
 
 TEST(Meanwhile, ManyThreadsCallWhileItIsBuilt) {
-  auto f = compile([](Tensor x, Int n) { return n.value() % 4 == 0 ? x * n : x * n + 1; }, {.name = "many", .on_miss = OnMiss::ServeMeanwhile});
+  auto f = compile([](Tensor x, Int n) { return n.value() % 4 == 0 ? x * n : x * n + 1; },
+                   {.name = "many", .on_miss = OnMiss::ServeMeanwhile});
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -196,7 +208,8 @@ TEST(Meanwhile, AForkedChildGoesOnWithoutItsParentsBuilds) {
 }
 
 TEST(Meanwhile, ABuildThatFailsIsARefusal) {
-  passes::register_pass({"fails_behind_the_back", {}, [](graph::Graph&) -> bool { fail(ErrorCode::Internal, "pass", {}, "it fails"); }});
+  passes::register_pass(
+      {"fails_behind_the_back", {}, [](graph::Graph&) -> bool { fail(ErrorCode::Internal, "pass", {}, "it fails"); }});
   auto f = compile([](Tensor x) { return x + 3; }, {.on_miss = OnMiss::ServeMeanwhile});
   EXPECT_EQ(total(f(ones({2}))), 8);
   f.wait();
@@ -215,7 +228,7 @@ TEST(Room, AnIdleSpecializationMakesRoom) {
   const Stats s = f.stats();
   EXPECT_EQ(s.replaced, 1);
   EXPECT_EQ(s.compilations, 4);
-  EXPECT_LE(s.eager_fallbacks, 700);   // of 2,000 calls with 7
+  EXPECT_LE(s.eager_fallbacks, 700);  // of 2,000 calls with 7
   EXPECT_GE(s.eager_fallbacks, 400);
   EXPECT_EQ(s.specializations, 3);
 }
@@ -274,7 +287,8 @@ TEST(Room, KindsThatTakeTurnsAreNotCompiledAgainAndAgain) {
 }
 
 TEST(Room, WhatComesOnceOnlyIsCompiledLessAndLess) {
-  auto f = compile([](Tensor x, int k) { return x * k; }, {.name = "counter", .max_specializations = 4, .mode = "interpret"});
+  auto f = compile([](Tensor x, int k) { return x * k; },
+                   {.name = "counter", .max_specializations = 4, .mode = "interpret"});
   const Tensor x = ones({2});
   for (int i = 0; i < 30'000; ++i) ASSERT_EQ(total(f(x, i)), 2.0 * i);
   EXPECT_GE(f.stats().replaced, 2);
@@ -282,7 +296,8 @@ TEST(Room, WhatComesOnceOnlyIsCompiledLessAndLess) {
 }
 
 TEST(Room, RefusalsAreForgottenToo) {
-  auto f = compile([](Tensor x, int k) { return k < 2 ? x * x.sum().item<double>() : x * k; }, {.name = "refused", .max_specializations = 2});
+  auto f = compile([](Tensor x, int k) { return k < 2 ? x * x.sum().item<double>() : x * k; },
+                   {.name = "refused", .max_specializations = 2});
   const Tensor x = ones({2});
   for (int i = 0; i < 100; ++i) f(x, i % 2);
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(total(f(x, 5)), 10);

@@ -26,7 +26,8 @@ std::int64_t resident_bytes() {
 struct Requests {
   std::unique_ptr<Tensor> table;
   CompiledFunction<std::function<Tensor(Tensor)>> f;
-  explicit Requests(const char* name) : f(compile(std::function<Tensor(Tensor)>([this](Tensor x) { return x + *table; }), {.name = name})) {}
+  explicit Requests(const char* name)
+      : f(compile(std::function<Tensor(Tensor)>([this](Tensor x) { return x + *table; }), {.name = name})) {}
   void one(double value, int calls) {
     table.reset();
     table = std::make_unique<Tensor>(full({4}, value));
@@ -51,7 +52,8 @@ TEST(Memory, SpecializationsOfVariablesThatAreGoneAreFreed) {
 }
 
 TEST(Memory, TheyAreFreedWhileOtherThreadsCall) {
-  // Each thread has requests of its own, all of one function: whoever retires a specialization does so under the others' feet.
+  // Each thread has requests of its own, all of one function: whoever retires a specialization does so under the
+  // others' feet.
   static thread_local std::unique_ptr<Tensor>* mine = nullptr;
   std::unique_ptr<Tensor> tables[4];
   auto f = compile([&](Tensor x, std::int64_t id) { return x + *tables[id]; }, {.name = "threads_anew"});

@@ -20,16 +20,18 @@ using Kind = Miss::Kind;
 TEST(Misses, ACompilationIsToldAsTheLogTellsIt) {
   testing::LogLines log;
   std::vector<Miss> told;
-  auto f = compile([](Tensor x, double gain, Tensor y) {
-    if (x.size(0) > 4) return x * gain + y;
-    return x * gain - y;
-  }, {.name = "told", .arguments = {"x", "gain", "y"}});
+  auto f = compile(
+      [](Tensor x, double gain, Tensor y) {
+        if (x.size(0) > 4) return x * gain + y;
+        return x * gain - y;
+      },
+      {.name = "told", .arguments = {"x", "gain", "y"}});
   f.set_miss_callback([&](const Miss& m) { told.push_back(m); });
   f(ones({2}), 0.5, ones({2}));
   f(ones({3}), 0.5, ones({3}));
   f(ones({3}), 0.5, ones({3}));
   f(ones({9}), 0.5, ones({9}));
-  const std::uint32_t branch = __LINE__ - 8;
+  const std::uint32_t branch = __LINE__ - 9;
   f(ones({2}), 0.75, ones({2}));
   ASSERT_EQ(told.size(), 4u);
   EXPECT_EQ(told[0].kind, Kind::Compiled);
@@ -64,11 +66,13 @@ TEST(Misses, ACompilationIsToldAsTheLogTellsIt) {
 TEST(Misses, EachCallThatIsServedEagerlyIsTold) {
   std::vector<Miss> told;
   bool fail = false;
-  auto f = compile([&](Tensor x, int k) {
-    if (k == 1) return x.item().to_double() > 0 ? x : x + 1;
-    if (k == 2 && fail) throw std::runtime_error("no");
-    return x * k;
-  }, {.name = "eager", .max_specializations = 4});
+  auto f = compile(
+      [&](Tensor x, int k) {
+        if (k == 1) return x.item().to_double() > 0 ? x : x + 1;
+        if (k == 2 && fail) throw std::runtime_error("no");
+        return x * k;
+      },
+      {.name = "eager", .max_specializations = 4});
   f.set_miss_callback([&](const Miss& m) { told.push_back(m); });
   for (int i = 0; i < 5; ++i) f(ones({1}), 1);
   ASSERT_EQ(told.size(), 5u);

@@ -29,16 +29,60 @@ struct Case {
 };
 
 const Case kWrites[] = {
-    {"whole", [](Tensor x, Tensor y) { x.add_(y); return std::vector<Tensor>{x * 2}; }},
-    {"slice", [](Tensor x, Tensor y) { x.slice(0, 1, x.size(0)).mul_(3); return std::vector<Tensor>{x + y}; }},
-    {"select, returned", [](Tensor x, Tensor) { Tensor r = x.select(1, 0); r.fill_(4); return std::vector<Tensor>{r, x}; }},
-    {"through a transpose", [](Tensor x, Tensor y) { x.transpose(0, 1).add_(y.transpose(0, 1)); return std::vector<Tensor>{x.sum()}; }},
-    {"through a view", [](Tensor x, Tensor) { x.view({-1}).slice(0, 0, 3).copy_(x.view({-1}).slice(0, 3, 6).clone()); return std::vector<Tensor>{}; }},
-    {"both", [](Tensor x, Tensor y) { x.copy_(y); y.add_(1); return std::vector<Tensor>{x - y}; }},
-    {"written and read before and after", [](Tensor x, Tensor y) { Tensor before = x + 0.5; x.mul_(y); return std::vector<Tensor>{before, x + before}; }},
-    {"the second only", [](Tensor x, Tensor y) { y.slice(1, 0, 1).add_(x.slice(1, 0, 1)); return std::vector<Tensor>{y.slice(1, 0, 1)}; }},
-    {"two views of an intermediate", [](Tensor x, Tensor y) { Tensor t = x + y; return std::vector<Tensor>{t.slice(0, 0, 1), t.transpose(0, 1)}; }},
-    {"an intermediate written through a view", [](Tensor x, Tensor y) { Tensor t = x * 2; t.slice(0, 0, 1).add_(y.slice(0, 0, 1)); return std::vector<Tensor>{t, t}; }},
+    {"whole",
+     [](Tensor x, Tensor y) {
+       x.add_(y);
+       return std::vector<Tensor>{x * 2};
+     }},
+    {"slice",
+     [](Tensor x, Tensor y) {
+       x.slice(0, 1, x.size(0)).mul_(3);
+       return std::vector<Tensor>{x + y};
+     }},
+    {"select, returned",
+     [](Tensor x, Tensor) {
+       Tensor r = x.select(1, 0);
+       r.fill_(4);
+       return std::vector<Tensor>{r, x};
+     }},
+    {"through a transpose",
+     [](Tensor x, Tensor y) {
+       x.transpose(0, 1).add_(y.transpose(0, 1));
+       return std::vector<Tensor>{x.sum()};
+     }},
+    {"through a view",
+     [](Tensor x, Tensor) {
+       x.view({-1}).slice(0, 0, 3).copy_(x.view({-1}).slice(0, 3, 6).clone());
+       return std::vector<Tensor>{};
+     }},
+    {"both",
+     [](Tensor x, Tensor y) {
+       x.copy_(y);
+       y.add_(1);
+       return std::vector<Tensor>{x - y};
+     }},
+    {"written and read before and after",
+     [](Tensor x, Tensor y) {
+       Tensor before = x + 0.5;
+       x.mul_(y);
+       return std::vector<Tensor>{before, x + before};
+     }},
+    {"the second only",
+     [](Tensor x, Tensor y) {
+       y.slice(1, 0, 1).add_(x.slice(1, 0, 1));
+       return std::vector<Tensor>{y.slice(1, 0, 1)};
+     }},
+    {"two views of an intermediate",
+     [](Tensor x, Tensor y) {
+       Tensor t = x + y;
+       return std::vector<Tensor>{t.slice(0, 0, 1), t.transpose(0, 1)};
+     }},
+    {"an intermediate written through a view",
+     [](Tensor x, Tensor y) {
+       Tensor t = x * 2;
+       t.slice(0, 0, 1).add_(y.slice(0, 0, 1));
+       return std::vector<Tensor>{t, t};
+     }},
 };
 
 TEST(Mutation, TheMatrix) {
@@ -46,11 +90,15 @@ TEST(Mutation, TheMatrix) {
     auto f = compile(c.body, {.name = c.name});
     for (std::int64_t n : {3, 5, 3, 8}) {
       for (int alias = 0; alias < 4; ++alias) {
-        // 0: apart; 1: the same tensor twice; 2: overlapping rows of one storage; 3: disjoint column blocks of one storage.
+        // 0: apart; 1: the same tensor twice; 2: overlapping rows of one storage; 3: disjoint column blocks of one
+        // storage.
         auto make = [&](Tensor& x, Tensor& y) {
           Tensor base = tensor_of(ramp((n + 1) * 6), {n + 1, Int(6)});
           x = alias == 3 ? base.slice(0, 0, n).slice(1, 0, 3) : base.slice(0, 0, n);
-          y = alias == 0 ? tensor_of(ramp(n * 6), {n, Int(6)}) : alias == 1 ? x : alias == 2 ? base.slice(0, 1, n + 1) : base.slice(0, 0, n).slice(1, 3, 6);
+          y = alias == 0   ? tensor_of(ramp(n * 6), {n, Int(6)})
+              : alias == 1 ? x
+              : alias == 2 ? base.slice(0, 1, n + 1)
+                           : base.slice(0, 0, n).slice(1, 3, 6);
           if (alias == 3 && std::string(c.name) == "through a view") x = x.clone();
           return base;
         };
@@ -66,7 +114,8 @@ TEST(Mutation, TheMatrix) {
           want[i].add_(1);
           got[i].add_(1);
           ASSERT_EQ(show(base), show(base2)) << at << ", after a write to result " << i;
-          for (std::size_t j = 0; j < want.size(); ++j) ASSERT_EQ(want[j].str(), got[j].str()) << at << ", result " << j << " after a write to " << i;
+          for (std::size_t j = 0; j < want.size(); ++j)
+            ASSERT_EQ(want[j].str(), got[j].str()) << at << ", result " << j << " after a write to " << i;
         }
       }
     }
@@ -77,17 +126,55 @@ TEST(Mutation, TheMatrix) {
 // Sizes that are known to be equal make a transposed value look like the value: it is not.
 TEST(Mutation, OfSquaresThroughTransposedViews) {
   const Case cases[] = {
-      {"copy of itself", [](Tensor x, Tensor) { Tensor y = x.t(); y.copy_(x.t()); return std::vector<Tensor>{x + x.t()}; }},
-      {"of an intermediate", [](Tensor x, Tensor) { Tensor s = x + x.t(), y = x.clone(), z = y.t(); z.copy_(y.t()); return std::vector<Tensor>{s, y}; }},
-      {"into its transposed self", [](Tensor x, Tensor) { Tensor s = x.mm(x), y = x.clone(), z = y.t(); z.copy_(y); return std::vector<Tensor>{s, y}; }},
-      {"after t_", [](Tensor x, Tensor) { Tensor s = x + x.t(), y = x.t(); x.t_(); x.copy_(y); return std::vector<Tensor>{s}; }},
-      {"t_ of what is copied", [](Tensor x, Tensor) { Tensor s = x + x.t(); x.t_(); Tensor m = maximum(x, x); m.t_(); x.copy_(m); return std::vector<Tensor>{s}; }},
-      {"from another", [](Tensor x, Tensor y) { Tensor s = x + x.t() + y; x.t().copy_(y.t()); y.t_(); y.copy_(x + 1); return std::vector<Tensor>{s, x.t()}; }},
+      {"copy of itself",
+       [](Tensor x, Tensor) {
+         Tensor y = x.t();
+         y.copy_(x.t());
+         return std::vector<Tensor>{x + x.t()};
+       }},
+      {"of an intermediate",
+       [](Tensor x, Tensor) {
+         Tensor s = x + x.t(), y = x.clone(), z = y.t();
+         z.copy_(y.t());
+         return std::vector<Tensor>{s, y};
+       }},
+      {"into its transposed self",
+       [](Tensor x, Tensor) {
+         Tensor s = x.mm(x), y = x.clone(), z = y.t();
+         z.copy_(y);
+         return std::vector<Tensor>{s, y};
+       }},
+      {"after t_",
+       [](Tensor x, Tensor) {
+         Tensor s = x + x.t(), y = x.t();
+         x.t_();
+         x.copy_(y);
+         return std::vector<Tensor>{s};
+       }},
+      {"t_ of what is copied",
+       [](Tensor x, Tensor) {
+         Tensor s = x + x.t();
+         x.t_();
+         Tensor m = maximum(x, x);
+         m.t_();
+         x.copy_(m);
+         return std::vector<Tensor>{s};
+       }},
+      {"from another",
+       [](Tensor x, Tensor y) {
+         Tensor s = x + x.t() + y;
+         x.t().copy_(y.t());
+         y.t_();
+         y.copy_(x + 1);
+         return std::vector<Tensor>{s, x.t()};
+       }},
   };
   for (const Case& c : cases) {
     auto f = compile(c.body, {.name = c.name});
     for (std::int64_t n : {2, 3, 1, 5}) {
-      auto make = [&](int shift) { return tensor_of(ramp(n * n + shift), {n * n + shift}).slice(0, shift, n * n + shift).view({n, n}); };
+      auto make = [&](int shift) {
+        return tensor_of(ramp(n * n + shift), {n * n + shift}).slice(0, shift, n * n + shift).view({n, n});
+      };
       Tensor x = make(0), y = make(3), x2 = make(0), y2 = make(3);
       std::vector<Tensor> want = c.body(x, y), got = f(x2, y2);
       std::string at = std::string(c.name) + ", n " + std::to_string(n);
@@ -101,11 +188,22 @@ TEST(Mutation, OfSquaresThroughTransposedViews) {
 TEST(Mutation, MetadataOfArguments) {
   const std::pair<const char*, std::function<void(Tensor)>> cases[] = {
       {"t_", [](Tensor x) { x.t_(); }},
-      {"transpose_, then a write", [](Tensor x) { x.transpose_(0, 1); x.slice(0, 0, 1).add_(1); }},
+      {"transpose_, then a write",
+       [](Tensor x) {
+         x.transpose_(0, 1);
+         x.slice(0, 0, 1).add_(1);
+       }},
       {"unsqueeze_", [](Tensor x) { x.unsqueeze_(1); }},
-      {"squeeze_ after unsqueeze_", [](Tensor x) { x.unsqueeze_(0); x.squeeze_(0); }},
+      {"squeeze_ after unsqueeze_",
+       [](Tensor x) {
+         x.unsqueeze_(0);
+         x.squeeze_(0);
+       }},
       {"swapaxes_", [](Tensor x) { x.swapaxes_(0, 1); }},
-      {"resize_ to less", [](Tensor x) { x.resize_({2, 2}); }},
+      {"resize_ to less",
+       [](Tensor x) {
+         x.resize_({2, 2});
+       }},
   };
   for (auto& [name, body] : cases) {
     auto f = compile(body, {.name = name});
@@ -126,10 +224,12 @@ TEST(Mutation, WritesInPlaceCopyNothing) {
   EXPECT_EQ(x.sum().item().to_double(), 200);
   EXPECT_EQ(add.stats().copied_bytes, 0);
 
-  auto cache = compile([](Tensor k, Tensor row, Int pos) {
-    k.slice(1, pos, pos + 1).copy_(row);
-    return scaled_dot_product_attention(row, k.slice(1, 0, pos + 1), k.slice(1, 0, pos + 1));
-  }, {.name = "cache"});
+  auto cache = compile(
+      [](Tensor k, Tensor row, Int pos) {
+        k.slice(1, pos, pos + 1).copy_(row);
+        return scaled_dot_product_attention(row, k.slice(1, 0, pos + 1), k.slice(1, 0, pos + 1));
+      },
+      {.name = "cache"});
   Tensor k = zeros({2, 64, 8});
   for (int pos = 0; pos < 64; ++pos) cache(k, full({2, 1, 8}, 0.25), pos);
   EXPECT_EQ(cache.stats().copied_bytes, 0);
@@ -189,7 +289,6 @@ TEST(Mutation, VersionsCountWrites) {
   f(x);
   EXPECT_GT(x.version(), v);
 }
-
 
 // All of an intermediate is written through a transposed view: its storage stays row by row, and so do aliases of it.
 TEST(Mutation, OfAllOfAnIntermediateThroughATransposedView) {
@@ -275,7 +374,8 @@ TEST(Mutation, RowsEndWhereTheyEnd) {
         f(mask, bytes, c, x);
         EXPECT_TRUE(equal(mask, ones({n}, {.dtype = narrow})));
         for (std::size_t i = static_cast<std::size_t>(n * item_size(narrow)); i < memory.size(); ++i)
-          ASSERT_EQ(memory[i], 77) << "byte " << i << " beyond " << n << " elements of " << dtype_name(narrow) << ", loop of " << dtype_name(wide);
+          ASSERT_EQ(memory[i], 77) << "byte " << i << " beyond " << n << " elements of " << dtype_name(narrow)
+                                   << ", loop of " << dtype_name(wide);
       }
 }
 
@@ -301,14 +401,16 @@ TEST(Mutation, ManyWrittenArgumentsElsewhereAtEachCall) {
   for (auto [i, j] : {std::pair(3, 50), std::pair(50, 3), std::pair(58, 59)}) {
     Tensor compiled = zeros({4, n}), eager = zeros({4, n});
     std::vector<Tensor> c = parts_of(compiled), e = parts_of(eager);
-    c[static_cast<std::size_t>(i)] = c[static_cast<std::size_t>(j)], e[static_cast<std::size_t>(i)] = e[static_cast<std::size_t>(j)];
+    c[static_cast<std::size_t>(i)] = c[static_cast<std::size_t>(j)],
+    e[static_cast<std::size_t>(i)] = e[static_cast<std::size_t>(j)];
     f(c, read);
     for (std::size_t k = 0; k < n; ++k) e[k].add_(read[k]);
     EXPECT_TRUE(equal(compiled, eager)) << i << " is " << j;
     std::vector<Tensor> given = parts_of(zeros({4, n})), looked = read;
     looked[static_cast<std::size_t>(i)] = given[static_cast<std::size_t>(j)];
     f(given, looked);
-    EXPECT_TRUE(equal(given[static_cast<std::size_t>(i)], i < j ? zeros({4}) : read[static_cast<std::size_t>(j)])) << i << " reads " << j;
+    EXPECT_TRUE(equal(given[static_cast<std::size_t>(i)], i < j ? zeros({4}) : read[static_cast<std::size_t>(j)]))
+        << i << " reads " << j;
   }
 }
 

@@ -157,9 +157,8 @@ TEST(Names, OfBackwards) {
 
 // A backward that draws a checkpointed mask again: where the generator stood is told as such, and last.
 TEST(Names, OfABackwardThatDraws) {
-  auto f = compile([](const Tensor& x) {
-    return checkpoint([](const Tensor& t) { return dropout(tanh(t), 0.5, true) * t; }, x);
-  });
+  auto f = compile(
+      [](const Tensor& x) { return checkpoint([](const Tensor& t) { return dropout(tanh(t), 0.5, true) * t; }, x); });
   const Tensor x = rand({3, 4}).requires_grad_();
   f(x).sum().backward();
   const std::string text = f.explain(Detail::Graph);

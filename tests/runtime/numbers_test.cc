@@ -23,7 +23,8 @@ struct AtExit {
   ~AtExit() {
     if (!x.defined()) return;
     auto f = compile([](Tensor t) { return t * 3.0 + rand_like(t) * 0.0; });
-    const bool right = (x * 2.5).sum().item<float>() == 7.5f && f(x).sum().item<float>() == 9.0f && cat({x, x}).size(0) == 6;
+    const bool right =
+        (x * 2.5).sum().item<float>() == 7.5f && f(x).sum().item<float>() == 9.0f && cat({x, x}).size(0) == 6;
     if (right) return;
     std::fputs("a static object's destructor got a wrong result\n", stderr);
     std::_Exit(1);
@@ -56,7 +57,8 @@ TEST(ScalarArgument, OfAnyKindAndPlace) {
     std::optional<Scalar> bias;
     std::map<std::string, Scalar> more;
   };
-  auto f = compile([](Tensor x, const Params& p) { return p.bias ? x * p.gain + *p.bias : x * p.gain * p.more.at("k"); });
+  auto f =
+      compile([](Tensor x, const Params& p) { return p.bias ? x * p.gain + *p.bias : x * p.gain * p.more.at("k"); });
   Tensor i = full({2}, 3, {.dtype = kInt64});
   for (int k : {2, 5, -7}) {
     EXPECT_EQ(f(i, Params{k, k + 1, {}}).to_vector<std::int64_t>()[1], 3 * k + k + 1);
@@ -69,7 +71,9 @@ TEST(ScalarArgument, OfAnyKindAndPlace) {
 }
 
 TEST(ScalarArgument, PromotesAsTheNumberDoes) {
-  auto mul = compile([](Tensor x, Scalar s) { return std::array{x * s, s + x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})}; });
+  auto mul = compile([](Tensor x, Scalar s) {
+    return std::array{x * s, s + x, x > s, full({2}, s), full({2}, s, {.dtype = kInt32})};
+  });
   for (DType t : {kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kInt64, kUInt8, kBool})
     for (Ints sizes : {Ints{3}, Ints{}})
       for (double s : {0.1, -7.3, 1e5}) {
@@ -113,7 +117,8 @@ TEST(ScalarArgument, ABranchOnItIsGuardedByItsSide) {
 
 TEST(ScalarArgument, SomePowersAreOperatorsOfTheirOwn) {
   auto power = compile([](Tensor x, Scalar p) { return pow(x, p); });
-  for (double p : {2.0, 0.5, 1.7, 2.2, -1.0, 2.2, 3.0}) EXPECT_TRUE(equal(power(full({3}, 1.3), p), pow(full({3}, 1.3), p))) << p;
+  for (double p : {2.0, 0.5, 1.7, 2.2, -1.0, 2.2, 3.0})
+    EXPECT_TRUE(equal(power(full({3}, 1.3), p), pow(full({3}, 1.3), p))) << p;
   EXPECT_EQ(power.stats().compilations, 5);
 }
 
@@ -211,7 +216,8 @@ TEST(SymbolicFloat, Assumed) {
 }
 
 TEST(ScalarArgument, ComesBack) {
-  auto f = compile([](Tensor x, Scalar s, Scalar n) { return std::tuple(x * s, s, n, Scalar(x.size(0)), Scalar(2.5)); });
+  auto f =
+      compile([](Tensor x, Scalar s, Scalar n) { return std::tuple(x * s, s, n, Scalar(x.size(0)), Scalar(2.5)); });
   for (int i = 1; i < 4; ++i) {
     auto [t, s, n, size, c] = f(ones({i}), 0.5 * i, i);
     EXPECT_EQ(s.to_double(), 0.5 * i);
@@ -243,8 +249,12 @@ TEST(ScalarArgument, StatsAskedInside) {
 }
 
 TEST(ScalarArgument, WithRandomNumbersAndNativeKernels) {
-  auto f = compile([](Tensor x, Scalar s) { return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s); });
-  auto g = [](Tensor x, Scalar s) { return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s); };
+  auto f = compile([](Tensor x, Scalar s) {
+    return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s);
+  });
+  auto g = [](Tensor x, Scalar s) {
+    return rand_like(x) * s + softmax(x * s, -1).cumsum(0) + scatter(x, 0, zeros({2, 3}, {.dtype = kInt64}), s);
+  };
   for (double s : {0.5, 2.0, 8.0}) {
     Tensor x = arange(6, {.dtype = kFloat32}).view({2, 3});
     manual_seed(4);
@@ -258,14 +268,26 @@ TEST(ScalarArgument, WithRandomNumbersAndNativeKernels) {
 TEST(ScalarArgument, AttentionsScaleAndANormsEpsilon) {
   auto f = compile([](Tensor q, double scale) { return scaled_dot_product_attention(q, q, q, {}, 0.0, true, scale); });
   Tensor q = arange(24, {.dtype = kFloat32}).view({1, 2, 3, 4}) * 0.1;
-  for (double scale : {0.1, 0.7}) EXPECT_TRUE(allclose(f(q, scale), scaled_dot_product_attention(q, q, q, {}, 0.0, true, scale)));
+  for (double scale : {0.1, 0.7})
+    EXPECT_TRUE(allclose(f(q, scale), scaled_dot_product_attention(q, q, q, {}, 0.0, true, scale)));
 }
 
 TEST(EagerNumber, ANewOneNeedsNoNewCode) {
   Tensor x = ones({8}), y = zeros({8}), k = ones({8}, {.dtype = kInt64}), z = ones({});
   auto all = [&](double v) {
-    return std::vector{full({8}, v), lerp(x, y, v), add(x, y, v), pow(x, v), k * v, z * v, where(x > 0, v, 0.0), leaky_relu(x, v), addcmul(x, x, y, v),
-                       k > v, hardtanh(x, -v, v), threshold(x, v, 0), rms_norm(x, {8}, x, v)};
+    return std::vector{full({8}, v),
+                       lerp(x, y, v),
+                       add(x, y, v),
+                       pow(x, v),
+                       k * v,
+                       z * v,
+                       where(x > 0, v, 0.0),
+                       leaky_relu(x, v),
+                       addcmul(x, x, y, v),
+                       k > v,
+                       hardtanh(x, -v, v),
+                       threshold(x, v, 0),
+                       rms_norm(x, {8}, x, v)};
   };
   all(0.3);
   std::uint64_t before = counters().compiles.value();

@@ -13,7 +13,15 @@ namespace {
 TEST(OnlyWhatWasObserved, AnArgumentThatIsNotUsed) {
   auto f = compile([](Tensor x, Tensor, Tensor y) { return x + y; });
   const Tensor x = ones({2, 3}), y = full({3}, 2.0);
-  const std::vector<Tensor> any{zeros({4}), zeros({4}, {.dtype = kInt64}), zeros({2, 2, 2}), zeros({4, 5}).t(), zeros({8}).slice(0, 0, 8, 2), zeros({}), zeros({0, 3}, {.dtype = kBool}), x, y};
+  const std::vector<Tensor> any{zeros({4}),
+                                zeros({4}, {.dtype = kInt64}),
+                                zeros({2, 2, 2}),
+                                zeros({4, 5}).t(),
+                                zeros({8}).slice(0, 0, 8, 2),
+                                zeros({}),
+                                zeros({0, 3}, {.dtype = kBool}),
+                                x,
+                                y};
   for (int turn = 0; turn < 3; ++turn)
     for (const Tensor& t : any)
       for (std::int64_t n : {2, 5}) {
@@ -36,7 +44,8 @@ TEST(OnlyWhatWasObserved, ABranchMayUseIt) {
     return x.clone();
   });
   const Tensor x = full({3}, 2.0);
-  const std::vector<Tensor> as{full({3}, 1.0), full({1, 3}, 1, {.dtype = kInt32}), full({3, 3}, 1.0).t()}, bs{full({3}, 5.0), full({2, 3}, 5, {.dtype = kInt64})};
+  const std::vector<Tensor> as{full({3}, 1.0), full({1, 3}, 1, {.dtype = kInt32}), full({3, 3}, 1.0).t()},
+      bs{full({3}, 5.0), full({2, 3}, 5, {.dtype = kInt64})};
   for (int turn = 0; turn < 2; ++turn)
     for (const Tensor& a : as)
       for (const Tensor& b : bs)
@@ -49,12 +58,14 @@ TEST(OnlyWhatWasObserved, ABranchMayUseIt) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
-// What one specialization does not look at, another of the same structure does: it must not be offered a call without it.
+// What one specialization does not look at, another of the same structure does: it must not be offered a call without
+// it.
 TEST(OnlyWhatWasObserved, AnotherBranchOfTheSameStructureUsesIt) {
   auto body = [](Tensor x, Tensor t, Int which) { return which == 0 ? x + 1 : t * 2; };
   auto f = compile(body);
   const Tensor x = ones({2, 3}), all = arange(24, {.dtype = kFloat32});
-  const std::vector<Tensor> ts{all.as_strided({4, 3}, {6, 1}), all.as_strided({1, 3}, {3, 1}), all.as_strided({2, 1}, {5, 1}), all.as_strided({4, 3}, {6, 2})};
+  const std::vector<Tensor> ts{all.as_strided({4, 3}, {6, 1}), all.as_strided({1, 3}, {3, 1}),
+                               all.as_strided({2, 1}, {5, 1}), all.as_strided({4, 3}, {6, 2})};
   for (int turn = 0; turn < 2; ++turn)
     for (const Tensor& t : ts)
       for (int which : {0, 1, 0}) {
@@ -73,10 +84,14 @@ TEST(OnlyWhatWasObserved, WhatIsAskedIsUsed) {
   auto by_stride = compile([](Tensor x, Tensor t) { return x + t.stride(0); });
   auto given = compile([](Tensor x, Tensor t) { return t.defined() ? x + 1 : x; });
   auto same = compile([](Tensor x, Tensor t) { return x.is_same(t) ? x + 1 : x * 1; });
-  auto written = compile([](Tensor x, Tensor t) { t.fill_(3); return x * 1; });
+  auto written = compile([](Tensor x, Tensor t) {
+    t.fill_(3);
+    return x * 1;
+  });
   auto back = compile([](Tensor x, Tensor t) { return std::pair(x * 1, t); });
   const Tensor x = zeros({1});
-  for (const Tensor& t : {zeros({4}), zeros({4}, {.dtype = kInt64}), zeros({2, 6}), zeros({2, 6}, {.dtype = kInt32}).t(), x}) {
+  for (const Tensor& t :
+       {zeros({4}), zeros({4}, {.dtype = kInt64}), zeros({2, 6}), zeros({2, 6}, {.dtype = kInt32}).t(), x}) {
     EXPECT_EQ(at(by_dtype(x, t), 0), t.dtype() == kInt64);
     EXPECT_EQ(at(by_rank(x, t), 0), t.dim());
     EXPECT_EQ(at(by_size(x, t), 0), static_cast<float>(t.size(0).value()));
@@ -94,8 +109,13 @@ TEST(OnlyWhatWasObserved, WhatIsAskedIsUsed) {
 
 TEST(OnlyWhatWasObserved, SlicesWithFreeBounds) {
   auto body = [](Tensor x, Int from, Int to) { return x.slice(0, from, to) * 2; };
-  auto stepped = [](Tensor x, Int from, Int to, Int step) { return x.slice(1, from, to, step).sum(1) + x.slice(0, from, INT64_MAX).sum(); };
-  auto writes = [](Tensor x, Int from, Int to) { x.slice(0, from, to) += 1; return x.slice(0, from, to); };
+  auto stepped = [](Tensor x, Int from, Int to, Int step) {
+    return x.slice(1, from, to, step).sum(1) + x.slice(0, from, INT64_MAX).sum();
+  };
+  auto writes = [](Tensor x, Int from, Int to) {
+    x.slice(0, from, to) += 1;
+    return x.slice(0, from, to);
+  };
   auto f = compile(body);
   auto g = compile(stepped);
   auto h = compile(writes);
@@ -110,7 +130,8 @@ TEST(OnlyWhatWasObserved, SlicesWithFreeBounds) {
           ASSERT_TRUE(equal(got, want)) << what;
           if (n > 0) {
             const Tensor y = arange(2 * n, {.dtype = kFloat32}).view({2, n});
-            for (std::int64_t step : {1, 2, 5}) ASSERT_TRUE(allclose(g(y, from, to, step), stepped(y, from, to, step))) << what << ", " << step;
+            for (std::int64_t step : {1, 2, 5})
+              ASSERT_TRUE(allclose(g(y, from, to, step), stepped(y, from, to, step))) << what << ", " << step;
           }
           const Tensor a = x.clone(), b = x.clone();
           const Tensor part = h(a, from, to), wanted = writes(b, from, to);
@@ -127,7 +148,11 @@ TEST(OnlyWhatWasObserved, SlicesWithFreeBounds) {
 
 TEST(OnlyWhatWasObserved, SizesThatMayBeOne) {
   auto body = [](Tensor a, Tensor b, Tensor c) { return (a + b) * c - where(a > b, a, c); };
-  auto writes = [](Tensor a, Tensor b, Tensor c) { Tensor y = a * c; y += b.sum(); return y + b; };
+  auto writes = [](Tensor a, Tensor b, Tensor c) {
+    Tensor y = a * c;
+    y += b.sum();
+    return y + b;
+  };
   auto f = compile(body);
   auto g = compile(writes);
   auto tensor_of = [](unsigned ones, std::int64_t n) {
@@ -211,23 +236,86 @@ TEST(OnlyWhatWasObserved, AReshapeWhoseCopyingIsSeen) {
   const std::vector<std::pair<const char*, Both (*)(Tensor)>> bodies{
       {"returned", [](Tensor x) { return Both(x.t().reshape({-1}), x * 1); }},
       {"a view of it returned", [](Tensor x) { return Both(x.t().reshape({-1}).slice(0, 0, 2), x * 1); }},
-      {"written, and read through the other", [](Tensor x) { Tensor y = x.t().reshape({-1}); y += 1; return Both(x * 1, y * 1); }},
-      {"read after the other is written", [](Tensor x) { Tensor y = x.t().reshape({-1}); x *= 3; return Both(y * 1, x * 1); }},
-      {"a view written", [](Tensor x) { Tensor y = x.t().reshape({-1}).slice(0, 0, 1); y += 1; return Both(x * 1, y * 1); }},
-      {"through two", [](Tensor x) { Tensor y = x.t().reshape({-1}).reshape({x.size(1), x.size(0)}).t().reshape({-1}); x *= 3; return Both(y * 1, x * 1); }},
-      {"contiguous after it", [](Tensor x) { Tensor y = x.t().reshape({-1}).contiguous(); y += 1; return Both(x * 1, y * 1); }},
+      {"written, and read through the other",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1});
+         y += 1;
+         return Both(x * 1, y * 1);
+       }},
+      {"read after the other is written",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1});
+         x *= 3;
+         return Both(y * 1, x * 1);
+       }},
+      {"a view written",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1}).slice(0, 0, 1);
+         y += 1;
+         return Both(x * 1, y * 1);
+       }},
+      {"through two",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1}).reshape({x.size(1), x.size(0)}).t().reshape({-1});
+         x *= 3;
+         return Both(y * 1, x * 1);
+       }},
+      {"contiguous after it",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1}).contiguous();
+         y += 1;
+         return Both(x * 1, y * 1);
+       }},
       {"contiguous returned", [](Tensor x) { return Both(x.contiguous(), x * 1); }},
-      {"contiguous written", [](Tensor x) { Tensor y = x.contiguous(); y += 1; return Both(x * 1, y * 1); }},
-      {"contiguous, the other written", [](Tensor x) { Tensor y = x.contiguous(); x *= 3; return Both(x * 1, y * 1); }},
-      {"contiguous changes shape", [](Tensor x) { Tensor y = x.contiguous(); y.resize_({x.size(1), x.size(0)}); return Both(x * 1, y * 1); }},
+      {"contiguous written",
+       [](Tensor x) {
+         Tensor y = x.contiguous();
+         y += 1;
+         return Both(x * 1, y * 1);
+       }},
+      {"contiguous, the other written",
+       [](Tensor x) {
+         Tensor y = x.contiguous();
+         x *= 3;
+         return Both(x * 1, y * 1);
+       }},
+      {"contiguous changes shape",
+       [](Tensor x) {
+         Tensor y = x.contiguous();
+         y.resize_({x.size(1), x.size(0)});
+         return Both(x * 1, y * 1);
+       }},
       {"contiguous is it", [](Tensor x) { return Both(x.contiguous().is_same(x) ? x * 2 : x * 3, x * 1); }},
-      {"of a new tensor", [](Tensor x) { Tensor z = x * 1, y = z.t().reshape({-1}); z += 1; return Both(y * 1, z); }},
+      {"of a new tensor",
+       [](Tensor x) {
+         Tensor z = x * 1, y = z.t().reshape({-1});
+         z += 1;
+         return Both(y * 1, z);
+       }},
       {"asked", [](Tensor x) { return Both(x * (x.t().reshape({-1}).shares_storage_with(x) ? 2 : 3), x * 1); }},
-      {"stride", [](Tensor x) { return Both(x * x.t().reshape({-1, 1}).stride(0), x * 1); }},
-      {"contiguous?", [](Tensor x) { return Both(x * (x.t().reshape({x.size(1), 1, -1}).is_contiguous() ? 2 : 3), x * 1); }},
+      {"stride",
+       [](Tensor x) {
+         return Both(x * x.t().reshape({-1, 1}).stride(0), x * 1);
+       }},
+      {"contiguous?",
+       [](Tensor x) {
+         return Both(x * (x.t().reshape({x.size(1), 1, -1}).is_contiguous() ? 2 : 3), x * 1);
+       }},
       {"offset", [](Tensor x) { return Both(x * (x.slice(1, 1).t().reshape({-1}).storage_offset() + 1), x * 1); }},
-      {"set", [](Tensor x) { Tensor z = x * 1; z.set_(x.t().reshape({-1})); z += 1; return Both(z * 1, x * 1); }},
-      {"made larger", [](Tensor x) { Tensor y = x.t().reshape({-1}); y.resize_({20}); y.fill_(2); return Both(x * 1, y * 1); }},
+      {"set",
+       [](Tensor x) {
+         Tensor z = x * 1;
+         z.set_(x.t().reshape({-1}));
+         z += 1;
+         return Both(z * 1, x * 1);
+       }},
+      {"made larger",
+       [](Tensor x) {
+         Tensor y = x.t().reshape({-1});
+         y.resize_({20});
+         y.fill_(2);
+         return Both(x * 1, y * 1);
+       }},
   };
   for (const auto& [name, body] : bodies) {
     auto f = compile(body, {.name = name});
@@ -235,8 +323,13 @@ TEST(OnlyWhatWasObserved, AReshapeWhoseCopyingIsSeen) {
       for (std::int64_t a : {3, 1, 4})
         for (std::int64_t b : {2, 1, 5})
           for (int layout = 0; layout < 3; ++layout) {
-            const std::string what = std::string(name) + ": " + std::to_string(a) + ", " + std::to_string(b) + ", layout " + std::to_string(layout);
-            auto make = [&] { return layout == 0 ? counted({a, b}) : layout == 1 ? counted({b, a}).t() : counted({a, b + 3}).slice(1, 1, b + 1); };
+            const std::string what = std::string(name) + ": " + std::to_string(a) + ", " + std::to_string(b) +
+                                     ", layout " + std::to_string(layout);
+            auto make = [&] {
+              return layout == 0   ? counted({a, b})
+                     : layout == 1 ? counted({b, a}).t()
+                                   : counted({a, b + 3}).slice(1, 1, b + 1);
+            };
             const Tensor x = make(), y = make();
             const Both got = f(x), want = body(y);
             expect_same(got.first, want.first, what);

@@ -41,10 +41,12 @@ TEST(Profile, CountsCallsBytesAndOperations) {
 }
 
 TEST(Profile, CountsWhatIsTouched) {
-  auto f = compile([](Tensor cache, Tensor row, Tensor v) {
-    cache.slice(0, 2, 3).copy_(row * 2.0);             // a row of many
-    return (v.unsqueeze(0).expand({100, -1}) + 1.0).sum({0});  // a row that is read a hundred times
-  }, {.name = "touched"});
+  auto f = compile(
+      [](Tensor cache, Tensor row, Tensor v) {
+        cache.slice(0, 2, 3).copy_(row * 2.0);                     // a row of many
+        return (v.unsqueeze(0).expand({100, -1}) + 1.0).sum({0});  // a row that is read a hundred times
+      },
+      {.name = "touched"});
   f.profile();
   f(zeros({1000, 16}), ones({1, 16}), ones({16}));
   std::int64_t bytes = 0;

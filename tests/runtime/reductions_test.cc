@@ -21,7 +21,8 @@ void expect_near(const Tensor& got, const std::vector<double>& expected, const c
   const std::vector<float> values = got.cpu().to_vector<float>();
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_NEAR(values[i], expected[i], 2e-6 * std::max(1.0, std::fabs(expected[i]))) << what << " " << i << " of " << values.size();
+    ASSERT_NEAR(values[i], expected[i], 2e-6 * std::max(1.0, std::fabs(expected[i])))
+        << what << " " << i << " of " << values.size();
 }
 
 struct Expected {
@@ -35,8 +36,11 @@ struct Expected {
 const std::int64_t kLengths[] = {300, 200000, 40, 300017, 20001};
 
 TEST(Reductions, OfAllElements) {
-  auto f = compile([](Tensor x) { return std::vector<Tensor>{x.sum(), x.mean(), x.amax(), var(x), x.mul(x).sum()}; },
-                   {.name = "reductions"});
+  auto f = compile(
+      [](Tensor x) {
+        return std::vector<Tensor>{x.sum(), x.mean(), x.amax(), var(x), x.mul(x).sum()};
+      },
+      {.name = "reductions"});
   for (const std::int64_t n : kLengths) {
     const std::vector<float> x = numbers(n);
     const Expected e(x);
@@ -83,13 +87,14 @@ TEST(Reductions, PlacesOfTheGreatest) {
     const std::int64_t first = n / 3, second = n - 1;
     for (std::int64_t at : {first, n / 2, n + second}) x[static_cast<std::size_t>(at)] = 5;
     EXPECT_EQ(f(on_test_device(tensor_of(x, {2, n}))).cpu().to_vector<std::int64_t>(),
-              (std::vector<std::int64_t>{first, second})) << n;
+              (std::vector<std::int64_t>{first, second}))
+        << n;
   }
   EXPECT_EQ(f.stats().compilations, 1);
 }
 
-// A row is normalized, each part of it divided by the greatest there, and all of that added up again, while the row is written in place.
-// A row that is known to have no elements, counted through by its parts.
+// A row is normalized, each part of it divided by the greatest there, and all of that added up again, while the row is
+// written in place. A row that is known to have no elements, counted through by its parts.
 TEST(Reductions, PartsOfARowWithoutElements) {
   auto body = [](Tensor y, Int less) {
     const Tensor part = y.slice(0, 0, y.size(0) - less).unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(2.0);
@@ -97,7 +102,8 @@ TEST(Reductions, PartsOfARowWithoutElements) {
     return row / (amax(abs(row), {-1}, true) + 0.5);
   };
   auto resized = [](Tensor y, Int less) {
-    const Tensor part = y.resize_({y.size(0) - less, y.size(1)}).unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(2.0);
+    const Tensor part =
+        y.resize_({y.size(0) - less, y.size(1)}).unsqueeze(0).expand({3, -1, -1}).select(0, 1).mul_(2.0);
     const Tensor row = rms_norm(part.reshape({part.numel()}), {part.numel()}, Tensor(), 0.1).view(part.sizes());
     return row / (amax(abs(row), {-1}, true) + 0.5);
   };
@@ -128,7 +134,15 @@ TEST(Reductions, RowsAndThenPartsOfThem) {
   struct Sizes {
     std::int64_t rows, parts, of;
   };
-  for (const Sizes& z : {Sizes{3, 4, 128}, {1, 32, 128}, {70, 3, 17}, {2, 40, 5}, {5, 7, 1}, {2, 1, 4000}, {0, 3, 16}, {4, 0, 16}, {1, 130, 33}}) {
+  for (const Sizes& z : {Sizes{3, 4, 128},
+                         {1, 32, 128},
+                         {70, 3, 17},
+                         {2, 40, 5},
+                         {5, 7, 1},
+                         {2, 1, 4000},
+                         {0, 3, 16},
+                         {4, 0, 16},
+                         {1, 130, 33}}) {
     const std::int64_t width = z.parts * z.of, n = z.rows * width;
     const std::vector<float> r = numbers(n), x = numbers(n + 13), w = numbers(width + 5);
     std::vector<double> sum, q, most, total;
@@ -141,7 +155,10 @@ TEST(Reductions, RowsAndThenPartsOfThem) {
       const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-6);
       total.push_back(0);
       for (std::int64_t p = 0; p < z.parts; ++p) {
-        auto y = [&](std::int64_t j) { return sum[static_cast<std::size_t>(i * width + p * z.of + j)] * scale * w[static_cast<std::size_t>(p * z.of + j)]; };
+        auto y = [&](std::int64_t j) {
+          return sum[static_cast<std::size_t>(i * width + p * z.of + j)] * scale *
+                 w[static_cast<std::size_t>(p * z.of + j)];
+        };
         double greatest = 0;
         for (std::int64_t j = 0; j < z.of; ++j) greatest = std::max(greatest, std::fabs(y(j)));
         most.push_back(greatest + 0.5);
@@ -149,8 +166,9 @@ TEST(Reductions, RowsAndThenPartsOfThem) {
       }
     }
     const Tensor there = on_test_device(tensor_of(r, {z.rows, width}));
-    const std::vector<Tensor> got = f(there, on_test_device(tensor_of(std::vector<float>(x.begin(), x.begin() + n), {z.rows, width})),
-                                      on_test_device(tensor_of(std::vector<float>(w.begin(), w.begin() + width), {width})), z.of);
+    const std::vector<Tensor> got =
+        f(there, on_test_device(tensor_of(std::vector<float>(x.begin(), x.begin() + n), {z.rows, width})),
+          on_test_device(tensor_of(std::vector<float>(w.begin(), w.begin() + width), {width})), z.of);
     expect_near(there, sum, "residual");
     expect_near(got[0], q, "quotient");
     expect_near(got[1], most, "greatest");
@@ -162,7 +180,8 @@ TEST(Reductions, RowsAndThenPartsOfThem) {
   EXPECT_EQ(loops, static_cast<std::size_t>(f.stats().compilations)) << explained;
 }
 
-// The greatest magnitude is found by its bits, numbers are cut at constants by one comparison: what is not a number stays so.
+// The greatest magnitude is found by its bits, numbers are cut at constants by one comparison: what is not a number
+// stays so.
 TEST(Reductions, MagnitudesAndBoundsKeepWhatIsNotANumber) {
   auto most = compile([](Tensor x) { return abs(x).amax({-1}); }, {.name = "most"});
   auto cut = compile([](Tensor x) { return clamp(x, -448.0, 448.0); }, {.name = "cut"});

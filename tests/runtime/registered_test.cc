@@ -20,12 +20,18 @@ using graph::OpClass;
 using graph::OpId;
 using kernels::NativeArgs;
 
-Tensor call(OpId op, std::initializer_list<graph::CallArg> args, bool inplace = false) { return graph::call1(op, args, SourceLoc::current(), inplace); }
+Tensor call(OpId op, std::initializer_list<graph::CallArg> args, bool inplace = false) {
+  return graph::call1(op, args, SourceLoc::current(), inplace);
+}
 
 TEST(Registered, APointwiseOperatorFusesAndHasATwin) {
-  const OpId cube = graph::register_op(
-      {.schema = "test::cube(Tensor self, Scalar plus=1) -> Tensor", .cls = OpClass::Pointwise, .shape = graph::rules::unary_float, .inplace = true},
-      {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.add(e.mul(e.mul(e.x(), e.x()), e.x()), e.c(e.number(1))); }})});
+  const OpId cube = graph::register_op({.schema = "test::cube(Tensor self, Scalar plus=1) -> Tensor",
+                                        .cls = OpClass::Pointwise,
+                                        .shape = graph::rules::unary_float,
+                                        .inplace = true},
+                                       {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) {
+                                         return e.add(e.mul(e.mul(e.x(), e.x()), e.x()), e.c(e.number(1)));
+                                       }})});
   Tensor x = arange(0, 6, 1, {.dtype = kFloat32}).view({2, 3});
   EXPECT_TRUE(allclose(call(cube, {&x}), x * x * x + 1));
   auto f = compile([&](Tensor a) { return sum(call(cube, {&a, Scalar(2)}) * 2, 1); }, {.name = "cubes"});
@@ -46,11 +52,12 @@ TEST(Registered, APointwiseOperatorFusesAndHasATwin) {
 TEST(Registered, ARepeatedCallAsksNoShapeRule) {
   static int asked;
   asked = 0;
-  const OpId op = graph::register_op({.schema = "test::asked(Tensor self, Tensor other) -> Tensor",
-                                      .cls = OpClass::Pointwise,
-                                      .shape = [](graph::RuleCtx& c) { ++asked, graph::rules::arithmetic_no_bool(c); },
-                                      .inplace = true},
-                                     {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.add(e.x(0), e.x(1)); }})});
+  const OpId op = graph::register_op(
+      {.schema = "test::asked(Tensor self, Tensor other) -> Tensor",
+       .cls = OpClass::Pointwise,
+       .shape = [](graph::RuleCtx& c) { ++asked, graph::rules::arithmetic_no_bool(c); },
+       .inplace = true},
+      {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.add(e.x(0), e.x(1)); }})});
   Tensor x = ones({4, 3}), y = ones({4, 3});
   for (bool inplace : {true, false}) {
     for (int i = 0; i < 2; ++i) call(op, {&x, &y}, inplace);
@@ -64,13 +71,16 @@ TEST(Registered, ARepeatedCallAsksNoShapeRule) {
 }
 
 TEST(Registered, ACompositeIsTakenApart) {
-  const OpId op = graph::register_op({.schema = "test::mean_square(Tensor self) -> Tensor", .cls = OpClass::Composite, .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, {}); }},
-                                     {passes::decompositions().fact({[](passes::Build& b, DType t) {
-                                       auto x = b.tensor(0);
-                                       Ints dims;
-                                       for (int d = 0; d < b.dim(x); ++d) dims.push_back(d);
-                                       return b.to(b.div(b.reduce(OpId::sum, b.mul(x, x), dims, false), Scalar(b.count(x, dims))), t);
-                                     }})});
+  const OpId op = graph::register_op(
+      {.schema = "test::mean_square(Tensor self) -> Tensor",
+       .cls = OpClass::Composite,
+       .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, {}); }},
+      {passes::decompositions().fact({[](passes::Build& b, DType t) {
+        auto x = b.tensor(0);
+        Ints dims;
+        for (int d = 0; d < b.dim(x); ++d) dims.push_back(d);
+        return b.to(b.div(b.reduce(OpId::sum, b.mul(x, x), dims, false), Scalar(b.count(x, dims))), t);
+      }})});
   Tensor x = randn({4, 7});
   EXPECT_TRUE(allclose(call(op, {&x}), (x * x).mean()));
   auto f = compile([&](Tensor a) { return call(op, {&a}); });
@@ -78,38 +88,64 @@ TEST(Registered, ACompositeIsTakenApart) {
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
-// mode "interpret" and REPRISE_VERIFY=2 run every operator by its reference kernel; what is registered need not have one.
+// mode "interpret" and REPRISE_VERIFY=2 run every operator by its reference kernel; what is registered need not have
+// one.
 TEST(Registered, WhatHasNoReferenceKernelIsInterpretedByWhatItHas) {
-  const OpId cube = graph::register_op({.schema = "test::cube_alone(Tensor self) -> Tensor", .cls = OpClass::Pointwise, .shape = graph::rules::unary_float, .inplace = true},
-                                       {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) { return e.mul(e.mul(e.x(), e.x()), e.x()); }})});
-  const OpId greatest = graph::register_op({.schema = "test::greatest(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", .cls = OpClass::Reduction, .shape = graph::rules::reduce_extreme},
-                                           {kernels::folds().fact({kernels::ReduceOp::Max})});
+  const OpId cube = graph::register_op({.schema = "test::cube_alone(Tensor self) -> Tensor",
+                                        .cls = OpClass::Pointwise,
+                                        .shape = graph::rules::unary_float,
+                                        .inplace = true},
+                                       {kernels::pointwise_formulas().fact({.write = [](kernels::FormulaWriter& e) {
+                                         return e.mul(e.mul(e.x(), e.x()), e.x());
+                                       }})});
+  const OpId greatest =
+      graph::register_op({.schema = "test::greatest(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+                          .cls = OpClass::Reduction,
+                          .shape = graph::rules::reduce_extreme},
+                         {kernels::folds().fact({kernels::ReduceOp::Max})});
   auto composite = [](const char* schema, graph::ShapeRule shape, graph::ValueId (*write)(passes::Build&, DType)) {
-    return graph::register_op({.schema = schema, .cls = OpClass::Composite, .shape = shape}, {passes::decompositions().fact({write})});
+    return graph::register_op({.schema = schema, .cls = OpClass::Composite, .shape = shape},
+                              {passes::decompositions().fact({write})});
   };
-  const OpId scaled = composite("test::scaled(Tensor self) -> Tensor", graph::rules::unary_float, [](passes::Build& b, DType) {
-    auto x = b.tensor(0);
-    return b.div(x, b.reduce(OpId::amax, x, {0}, true));
-  });
-  const OpId itself = composite("test::itself(Tensor self) -> Tensor", graph::rules::unary, [](passes::Build& b, DType) { return b.tensor(0); });
-  const OpId turned = composite("test::turned(Tensor self) -> Tensor", [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, {c.tensor(0).size(1), c.tensor(0).size(0)}); },
-                                [](passes::Build& b, DType) { return b.emit(OpId::permute, {b.tensor(0), Ints{1, 0}}); });
+  const OpId scaled =
+      composite("test::scaled(Tensor self) -> Tensor", graph::rules::unary_float, [](passes::Build& b, DType) {
+        auto x = b.tensor(0);
+        return b.div(x, b.reduce(OpId::amax, x, {0}, true));
+      });
+  const OpId itself = composite("test::itself(Tensor self) -> Tensor", graph::rules::unary,
+                                [](passes::Build& b, DType) { return b.tensor(0); });
+  const OpId turned = composite(
+      "test::turned(Tensor self) -> Tensor",
+      [](graph::RuleCtx& c) {
+        c.result(c.tensor(0).dtype, {c.tensor(0).size(1), c.tensor(0).size(0)});
+      },
+      [](passes::Build& b, DType) {
+        return b.emit(OpId::permute, {b.tensor(0), Ints{1, 0}});
+      });
   struct Program {
     const char* name;
     std::function<std::vector<Tensor>(Tensor)> run;
   };
   const Program programs[] = {
-      {"in a row", [&](Tensor x) { return std::vector<Tensor>{call(cube, {&x}) + call(scaled, {&x}), call(greatest, {&x})}; }},
-      {"of views", [&](Tensor x) {
-         Tensor row = x.select(0, 1), column = x.t().slice(0, 1);
-         return std::vector<Tensor>{call(cube, {&row}), call(scaled, {&column}), call(greatest, {&column, IntArrayRef({1})})};
+      {"in a row",
+       [&](Tensor x) {
+         return std::vector<Tensor>{call(cube, {&x}) + call(scaled, {&x}), call(greatest, {&x})};
        }},
-      {"what comes back", [&](Tensor x) {
-         Tensor a = call(itself, {&x}), b = call(itself, {&a}), c = call(turned, {&x}), flat = call(turned, {&c}).view({-1});
+      {"of views",
+       [&](Tensor x) {
+         Tensor row = x.select(0, 1), column = x.t().slice(0, 1);
+         return std::vector<Tensor>{call(cube, {&row}), call(scaled, {&column}),
+                                    call(greatest, {&column, IntArrayRef({1})})};
+       }},
+      {"what comes back",
+       [&](Tensor x) {
+         Tensor a = call(itself, {&x}), b = call(itself, {&a}), c = call(turned, {&x}),
+                flat = call(turned, {&c}).view({-1});
          a.add_(1);
          return std::vector<Tensor>{a, b, c, flat, c.view({-1})};
        }},
-      {"written", [&](Tensor x) {
+      {"written",
+       [&](Tensor x) {
          Tensor part = x.slice(0, 1), y = x * 2;
          call(cube, {&part}, true);
          call(cube, {&y}, true);
@@ -128,7 +164,8 @@ TEST(Registered, WhatHasNoReferenceKernelIsInterpretedByWhatItHas) {
         EXPECT_TRUE(allclose(x, y)) << n;
         for (std::size_t i = 0; i < want.size(); ++i) {
           EXPECT_TRUE(allclose(got[i], want[i])) << n << " " << i;
-          for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(got[i].shares_storage_with(got[j]), want[i].shares_storage_with(want[j])) << i << " " << j;
+          for (std::size_t j = 0; j < i; ++j)
+            EXPECT_EQ(got[i].shares_storage_with(got[j]), want[i].shares_storage_with(want[j])) << i << " " << j;
         }
       }
       EXPECT_EQ(f.stats().eager_fallbacks, 0);
@@ -143,13 +180,19 @@ void note(const NativeArgs& a) {
   g_order[g_calls++ % 8] = Which;
   const float* in = reinterpret_cast<const float*>(a.tensor(0).data);
   float* out = reinterpret_cast<float*>(a.result().data);
-  for (std::int64_t i = 0; i < a.result().numel(); ++i) out[i] = in[i] + Which;  // small and dense: both are row-major here
+  // small and dense: both are row-major here
+  for (std::int64_t i = 0; i < a.result().numel(); ++i) out[i] = in[i] + Which;
 }
 
-// Operators of one lane happen in the order of the program, each as often as it is called, whether anybody reads the result or not.
+// Operators of one lane happen in the order of the program, each as often as it is called, whether anybody reads the
+// result or not.
 TEST(Registered, EffectsOfALaneKeepTheirOrder) {
-  const OpId one = graph::register_op({.schema = "test::one(Tensor self) -> Tensor", .shape = graph::rules::unary, .effects = {.lane = 3}}, {kernels::reference_kernels().fact({note<1>})});
-  const OpId two = graph::register_op({.schema = "test::two(Tensor self) -> Tensor", .shape = graph::rules::unary, .effects = {.lane = 3}}, {kernels::reference_kernels().fact({note<2>})});
+  const OpId one = graph::register_op(
+      {.schema = "test::one(Tensor self) -> Tensor", .shape = graph::rules::unary, .effects = {.lane = 3}},
+      {kernels::reference_kernels().fact({note<1>})});
+  const OpId two = graph::register_op(
+      {.schema = "test::two(Tensor self) -> Tensor", .shape = graph::rules::unary, .effects = {.lane = 3}},
+      {kernels::reference_kernels().fact({note<2>})});
   auto g = [&](Tensor x, Tensor y) {
     Tensor a = call(two, {&y});
     call(one, {&x});
@@ -179,40 +222,46 @@ TEST(Registered, EffectsOfALaneKeepTheirOrder) {
 // Without the first and the last row.
 Layout middle_layout(const graph::ViewCtx& v) {
   const Int n = v.in.sizes[0];
-  if (!graph::require(v.le(2, n), "middle: two rows")) fail(ErrorCode::ShapeMismatch, v.name(), v.c.loc, "needs two rows, got ", n);
+  if (!graph::require(v.le(2, n), "middle: two rows"))
+    fail(ErrorCode::ShapeMismatch, v.name(), v.c.loc, "needs two rows, got ", n);
   Layout l = v.in;
   l.sizes[0] = n - 2;
   l.offset = l.offset + v.in.strides[0];
   return l;
 }
 OpId view_op(const char* schema, graph::ViewFacts facts) {
-  return graph::register_op({.schema = schema, .cls = OpClass::View, .shape = graph::rules::view_rule}, {graph::view_facts().fact(facts)});
+  return graph::register_op({.schema = schema, .cls = OpClass::View, .shape = graph::rules::view_rule},
+                            {graph::view_facts().fact(facts)});
 }
 
 using Middle = std::function<Tensor(Tensor)>;
 // Writes through it alone, over and under other views, reads of what it shares, a handle that stays.
 std::vector<Tensor> write_through(const Middle& middle, Tensor x) {
   Tensor m = middle(x);
-  m.mul_(2);                                        // an argument
-  middle(x.t()).add_(m.t().sum());                  // under a permutation
-  middle(x.slice(0, 1)).select(1, 0).add_(1);       // of a part, and of it a part
+  m.mul_(2);                                   // an argument
+  middle(x.t()).add_(m.t().sum());             // under a permutation
+  middle(x.slice(0, 1)).select(1, 0).add_(1);  // of a part, and of it a part
   Tensor y = x * 3;
   middle(middle(y)).copy_(x.slice(0, 2, -2) + 0.5);  // twice
-  middle(y.view({-1, 1})).sub_(0.25);               // of another shape
+  middle(y.view({-1, 1})).sub_(0.25);                // of another shape
   middle(y).unsqueeze(0).mul_(m);
   return {m + 0, y, middle(y)};
 }
 
 TEST(Registered, AWriteThroughAViewIsPutBackAsItsColumnSays) {
-  const OpId scatter = graph::register_op(
-      {.schema = "test::middle_scatter(Tensor self, Tensor src) -> Tensor", .cls = OpClass::Composite, .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }},
-      {passes::decompositions().fact({[](passes::Build& b, DType) {
-        auto self = b.tensor(0);
-        const Int n = b.meta(self).layout.sizes[0];
-        return b.emit(OpId::slice_scatter, {self, b.tensor(1), Int(0), Int(1), n - 1, Int(1)});
-      }})});
-  const OpId by_scatter = view_op("test::middle(Tensor(a) self) -> Tensor(a)", {middle_layout, graph::PutBack::Scatter, graph::ViewOf::Operand, scatter});
-  const OpId by_places = view_op("test::middle_places(Tensor(a) self) -> Tensor(a)", {middle_layout, graph::PutBack::Places});
+  const OpId scatter =
+      graph::register_op({.schema = "test::middle_scatter(Tensor self, Tensor src) -> Tensor",
+                          .cls = OpClass::Composite,
+                          .shape = [](graph::RuleCtx& c) { c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes); }},
+                         {passes::decompositions().fact({[](passes::Build& b, DType) {
+                           auto self = b.tensor(0);
+                           const Int n = b.meta(self).layout.sizes[0];
+                           return b.emit(OpId::slice_scatter, {self, b.tensor(1), Int(0), Int(1), n - 1, Int(1)});
+                         }})});
+  const OpId by_scatter = view_op("test::middle(Tensor(a) self) -> Tensor(a)",
+                                  {middle_layout, graph::PutBack::Scatter, graph::ViewOf::Operand, scatter});
+  const OpId by_places =
+      view_op("test::middle_places(Tensor(a) self) -> Tensor(a)", {middle_layout, graph::PutBack::Places});
   for (OpId op : {by_scatter, by_places}) {
     SCOPED_TRACE(graph::op(op).name());
     auto registered = [&](Tensor t) { return call(op, {&t}); };
@@ -221,7 +270,8 @@ TEST(Registered, AWriteThroughAViewIsPutBackAsItsColumnSays) {
     for (std::int64_t n : {5, 6, 9, 40}) {
       Tensor x = arange(0, n * 7, 1, {.dtype = kFloat32}).view({n, 7}) * 0.125;
       Tensor eager = x.clone(), plain = x.clone();
-      const std::vector<Tensor> got = f(x), want = write_through(registered, eager), same = write_through(sliced, plain);
+      const std::vector<Tensor> got = f(x), want = write_through(registered, eager),
+                                same = write_through(sliced, plain);
       EXPECT_TRUE(equal(x, eager)) << n;
       EXPECT_TRUE(equal(x, plain)) << n;
       for (std::size_t i = 0; i < want.size(); ++i) {
@@ -251,23 +301,25 @@ TEST(Registered, AWriteThroughAViewIsPutBackAsItsColumnSays) {
 }
 
 TEST(Registered, ViewsOfAllElementsArePutBack) {
-  const OpId turn = view_op("test::turn(Tensor(a) self, int[] dims) -> Tensor(a)", {[](const graph::ViewCtx& v) {
-                                                                                      Layout l = v.in;
-                                                                                      for (std::size_t i = 0; i < l.sizes.size(); ++i) {
-                                                                                        const auto d = static_cast<std::size_t>(v.c.ints(1)[i].value(v.c.loc));
-                                                                                        l.sizes[i] = v.in.sizes[d], l.strides[i] = v.in.strides[d];
-                                                                                      }
-                                                                                      return l;
-                                                                                    },
-                                                                                    graph::PutBack::Permute});
+  const OpId turn = view_op("test::turn(Tensor(a) self, int[] dims) -> Tensor(a)",
+                            {[](const graph::ViewCtx& v) {
+                               Layout l = v.in;
+                               for (std::size_t i = 0; i < l.sizes.size(); ++i) {
+                                 const auto d = static_cast<std::size_t>(v.c.ints(1)[i].value(v.c.loc));
+                                 l.sizes[i] = v.in.sizes[d], l.strides[i] = v.in.strides[d];
+                               }
+                               return l;
+                             },
+                             graph::PutBack::Permute});
   const OpId row = view_op("test::as_row(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) {
-                                                                          Layout l = v.in;
-                                                                          l.sizes.insert(l.sizes.begin(), Int(1));
-                                                                          l.strides.insert(l.strides.begin(), Int(1));
-                                                                          return l;
-                                                                        },
-                                                                        graph::PutBack::Reshape});
-  const OpId same = view_op("test::same(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return v.in; }, graph::PutBack::Same});
+                                                                           Layout l = v.in;
+                                                                           l.sizes.insert(l.sizes.begin(), Int(1));
+                                                                           l.strides.insert(l.strides.begin(), Int(1));
+                                                                           return l;
+                                                                         },
+                                                                         graph::PutBack::Reshape});
+  const OpId same = view_op("test::same(Tensor(a) self) -> Tensor(a)",
+                            {[](const graph::ViewCtx& v) { return v.in; }, graph::PutBack::Same});
   auto g = [&](Tensor x) {
     Tensor t = call(turn, {&x, IntArrayRef({2, 0, 1})}), s = call(same, {&t}), r = call(row, {&s});
     r.select(1, 1).add_(5);
@@ -300,7 +352,9 @@ TEST(Registered, AWriteThroughAViewWithoutAWayBackIsNotCompiled) {
   EXPECT_TRUE(equal(x, cat({full({1, 2}, 2.0), full({2, 2}, 6.0), full({1, 2}, 2.0)}, 0)));
   ASSERT_EQ(writes.stats().fallbacks.size(), 1u);
   EXPECT_STREQ(writes.stats().fallbacks[0].reason, "no_inverse");
-  const OpId none = graph::register_op({.schema = "test::lacks_layout(Tensor(a) self) -> Tensor(a)", .cls = OpClass::View, .shape = graph::rules::view_rule});
+  const OpId none = graph::register_op({.schema = "test::lacks_layout(Tensor(a) self) -> Tensor(a)",
+                                        .cls = OpClass::View,
+                                        .shape = graph::rules::view_rule});
   for (int how = 0; how < 2; ++how) {
     try {
       how ? compile([&](Tensor a) { return call(none, {&a}) + 1; })(x) : call(none, {&x});
@@ -315,13 +369,14 @@ TEST(Registered, AWriteThroughAViewWithoutAWayBackIsNotCompiled) {
 
 // A rule that is wrong for some calls is an error of these calls, before anything is read or written there.
 TEST(Registered, AViewStaysWithinItsOperand) {
-  const OpId rows = view_op("test::rows(Tensor(a) self, SymInt from, SymInt count) -> Tensor(a)", {[](const graph::ViewCtx& v) {
-                                                                                                     Layout l = v.in;
-                                                                                                     l.sizes[0] = v.c.integer(2);
-                                                                                                     l.offset = l.offset + v.c.integer(1) * v.in.strides[0];
-                                                                                                     return l;
-                                                                                                   },
-                                                                                                   graph::PutBack::Places});
+  const OpId rows = view_op("test::rows(Tensor(a) self, SymInt from, SymInt count) -> Tensor(a)",
+                            {[](const graph::ViewCtx& v) {
+                               Layout l = v.in;
+                               l.sizes[0] = v.c.integer(2);
+                               l.offset = l.offset + v.c.integer(1) * v.in.strides[0];
+                               return l;
+                             },
+                             graph::PutBack::Places});
   auto g = [&](Tensor x, Int from, Int count) {
     Tensor r = call(rows, {&x, from, count});
     r.mul_(2);
@@ -350,7 +405,8 @@ TEST(Registered, AViewStaysWithinItsOperand) {
     }
   };
   auto beyond = [&](Int from, Int count, const char* what) {
-    refused([&](Tensor x, bool compiled) { compiled ? f(x, from, count) : g(x, from, count); }, ErrorCode::IndexOutOfRange, "test::rows", what);
+    refused([&](Tensor x, bool compiled) { compiled ? f(x, from, count) : g(x, from, count); },
+            ErrorCode::IndexOutOfRange, "test::rows", what);
   };
   for (std::int64_t n : {5, 6, 8}) same(arange(0, n * 4, 1, {.dtype = kFloat32}).view({n, 4}), 1, n - 2);
   same(ones({5, 4}), 0, 5);
@@ -371,23 +427,61 @@ TEST(Registered, AViewStaysWithinItsOperand) {
     const char* what;
   };
   const Wrong wrong[] = {
-      {"test::wide(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.sizes[1] = l.sizes[1] + 1; return l; }}, ErrorCode::IndexOutOfRange,
+      {"test::wide(Tensor(a) self) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) {
+         Layout l = v.in;
+         l.sizes[1] = l.sizes[1] + 1;
+         return l;
+       }},
+       ErrorCode::IndexOutOfRange,
        "reaches element 4 of dimension 1, which has 4"},
-      {"test::dense(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.strides = contiguous_strides(l.sizes); return l; }}, ErrorCode::InvalidArgument,
+      {"test::dense(Tensor(a) self) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) {
+         Layout l = v.in;
+         l.strides = contiguous_strides(l.sizes);
+         return l;
+       }},
+       ErrorCode::InvalidArgument,
        "strides that do not follow"},
-      {"test::backwards(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { Layout l = v.in; l.offset = l.offset + (l.sizes[0] - 1) * l.strides[0]; l.strides[0] = 0 - l.strides[0]; return l; }},
-       ErrorCode::InvalidArgument, "negative stride"},
-      {"test::more(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return Layout{{numel(v.in.sizes) + 1}, {1}, v.in.offset}; }, graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
-       ErrorCode::ShapeMismatch, "has 21 elements, its operand 20"},
-      {"test::apart(Tensor(a) self) -> Tensor(a)", {[](const graph::ViewCtx& v) { return Layout{{numel(v.in.sizes)}, {2}, v.in.offset}; }, graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
-       ErrorCode::IndexOutOfRange, "of the storage, its operand"},
+      {"test::backwards(Tensor(a) self) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) {
+         Layout l = v.in;
+         l.offset = l.offset + (l.sizes[0] - 1) * l.strides[0];
+         l.strides[0] = 0 - l.strides[0];
+         return l;
+       }},
+       ErrorCode::InvalidArgument,
+       "negative stride"},
+      {"test::more(Tensor(a) self) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) {
+          return Layout{{numel(v.in.sizes) + 1}, {1}, v.in.offset};
+        },
+        graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
+       ErrorCode::ShapeMismatch,
+       "has 21 elements, its operand 20"},
+      {"test::apart(Tensor(a) self) -> Tensor(a)",
+       {[](const graph::ViewCtx& v) {
+          return Layout{{numel(v.in.sizes)}, {2}, v.in.offset};
+        },
+        graph::PutBack::Reshape, graph::ViewOf::JoinedDims},
+       ErrorCode::IndexOutOfRange,
+       "of the storage, its operand"},
       {"test::anywhere(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
-       {[](const graph::ViewCtx&) { return Layout{{8}, {8}, 0}; }, graph::PutBack::Places, graph::ViewOf::Storage}, ErrorCode::IndexOutOfRange, "reaches element 56 of a storage of 48"},
+       {[](const graph::ViewCtx&) {
+          return Layout{{8}, {8}, 0};
+        },
+        graph::PutBack::Places, graph::ViewOf::Storage},
+       ErrorCode::IndexOutOfRange,
+       "reaches element 56 of a storage of 48"},
   };
   for (const Wrong& w : wrong) {
     const OpId op = view_op(w.schema, w.facts);
-    auto reads = [&](Tensor x) { return w.facts.of == graph::ViewOf::Storage ? call(op, {&x, IntArrayRef({8}), IntArrayRef({8}), Int(0)}) * 2 : call(op, {&x}) * 2; };
-    refused([&](Tensor x, bool compiled) { compiled ? compile(reads)(x) : reads(x); }, w.code, std::string(w.schema).substr(0, std::string(w.schema).find('(')).c_str(), w.what);
+    auto reads = [&](Tensor x) {
+      return w.facts.of == graph::ViewOf::Storage ? call(op, {&x, IntArrayRef({8}), IntArrayRef({8}), Int(0)}) * 2
+                                                  : call(op, {&x}) * 2;
+    };
+    refused([&](Tensor x, bool compiled) { compiled ? compile(reads)(x) : reads(x); }, w.code,
+            std::string(w.schema).substr(0, std::string(w.schema).find('(')).c_str(), w.what);
   }
 }
 

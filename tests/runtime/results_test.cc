@@ -1,5 +1,5 @@
-// What a compiled function's results are: tensors of their own, the argument itself, or one tensor under two names; and how they lie
-// in memory.
+// What a compiled function's results are: tensors of their own, the argument itself, or one tensor under two names; and
+// how they lie in memory.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -17,7 +17,8 @@ TEST(ReturnedTensors, AnArgumentThatIsReturnedIsThatArgument) {
   Tensor captured = ramp(2, 3);
   auto f = compile([&captured](Tensor x, Tensor y) {
     Tensor sum = y + 1;
-    return std::vector<Tensor>{x.add_(y), x.to(kFloat32), y.contiguous(), sum, captured, sum, x.slice(0, 0, 1), Tensor(), x};
+    return std::vector<Tensor>{x.add_(y), x.to(kFloat32),   y.contiguous(), sum, captured,
+                               sum,       x.slice(0, 0, 1), Tensor(),       x};
   });
   for (int n : {2, 5, 2}) {
     Tensor x = ramp(n, 3), y = ramp(n, 3);
@@ -48,7 +49,9 @@ TEST(ReturnedTensors, AHandleWhoseMetadataChangeComesBackChanged) {
 }
 
 TEST(ReturnedTensors, ATransposedIntermediateKeepsItsStrides) {
-  auto f = compile([](Tensor x) { return std::vector<Tensor>{(x * 2).t(), (x + 1).unsqueeze(0).permute({2, 0, 1}), (x - 1).view({-1})}; });
+  auto f = compile([](Tensor x) {
+    return std::vector<Tensor>{(x * 2).t(), (x + 1).unsqueeze(0).permute({2, 0, 1}), (x - 1).view({-1})};
+  });
   for (int n : {3, 4}) {
     std::vector<Tensor> r = f(ramp(n, 5));
     EXPECT_EQ(r[0].stride(0).value(), 1);

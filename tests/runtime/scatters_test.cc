@@ -1,4 +1,5 @@
-// Rows that are made by the loop that writes them at computed places (Note [Scatters in loops] in kernels/plan/scatter.h): a paged cache.
+// Rows that are made by the loop that writes them at computed places (Note [Scatters in loops] in
+// kernels/plan/scatter.h): a paged cache.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -31,19 +32,31 @@ Tensor cache_of(DType t) { return (arange(2 * 40 * 3 * 8) % 13).to(t).view({2, 4
 void expect_as_eager(const char* name, const Body& body, DType t, int loops, int natives) {
   auto f = compile(body, {.name = name});
   int call = 0;
-  for (const std::vector<std::int64_t>& slots : std::vector<std::vector<std::int64_t>>{
-           {3, 5, 9, 20}, {7, 1, 3, 0, 39}, {5, 5, 2, 5}, {-1, 39, -40, 0, 17}, {8}, std::vector<std::int64_t>(100, 6), {}, {2, 1, 2, 1, 2, 1}}) {
+  for (const std::vector<std::int64_t>& slots :
+       std::vector<std::vector<std::int64_t>>{{3, 5, 9, 20},
+                                              {7, 1, 3, 0, 39},
+                                              {5, 5, 2, 5},
+                                              {-1, 39, -40, 0, 17},
+                                              {8},
+                                              std::vector<std::int64_t>(100, 6),
+                                              {},
+                                              {2, 1, 2, 1, 2, 1}}) {
     const auto n = static_cast<std::int64_t>(slots.size());
     const Tensor at = tensor_of(slots, {n}), x = randn({n, 3, 8}).to(t), angles = randn({n, 1, 8}).to(t);
     const Tensor got = cache_of(t), want = cache_of(t);
     f(x, got, at, angles), body(x, want, at, angles);
-    EXPECT_TRUE(allclose(got.to(kFloat32), want.to(kFloat32), 0, t == kFloat32 ? 1e-5 : t == kFloat16 ? 0.02 : 0.1)) << name << ", call " << call;
+    EXPECT_TRUE(allclose(got.to(kFloat32), want.to(kFloat32), 0,
+                         t == kFloat32   ? 1e-5
+                         : t == kFloat16 ? 0.02
+                                         : 0.1))
+        << name << ", call " << call;
     // What no slot names is as it was, bit by bit.
     Tensor named = zeros({40}, {.dtype = kBool});
     for (std::int64_t s : slots) named[s < 0 ? s + 40 : s].fill_(true);
     for (std::int64_t row = 0; row < 40; ++row)
       if (!named[row].item<bool>()) {
-        EXPECT_TRUE(allclose(got.select(1, row).to(kFloat32), cache_of(t).select(1, row).to(kFloat32), 0, 0)) << name << ", row " << row;
+        EXPECT_TRUE(allclose(got.select(1, row).to(kFloat32), cache_of(t).select(1, row).to(kFloat32), 0, 0))
+            << name << ", row " << row;
       }
     ++call;
   }
@@ -55,8 +68,15 @@ void expect_as_eager(const char* name, const Body& body, DType t, int loops, int
 
 TEST(Scatters, RotatedRowsGoWhereTheSlotsSay) {
   for (DType t : {kFloat32, kBFloat16, kFloat16}) {
-    expect_as_eager("copied", [](Tensor x, Tensor c, Tensor at, Tensor angles) { c[0].index_copy_(0, at, rotated(x, angles)); }, t, 1, 2);
-    expect_as_eager("put", [](Tensor x, Tensor c, Tensor at, Tensor angles) { c.select(0, 1).index_put_({at}, rotated(x, angles), false); }, t, 1, 2);
+    expect_as_eager(
+        "copied", [](Tensor x, Tensor c, Tensor at, Tensor angles) { c[0].index_copy_(0, at, rotated(x, angles)); }, t,
+        1, 2);
+    expect_as_eager(
+        "put",
+        [](Tensor x, Tensor c, Tensor at, Tensor angles) {
+          c.select(0, 1).index_put_({at}, rotated(x, angles), false);
+        },
+        t, 1, 2);
   }
 }
 
@@ -104,10 +124,18 @@ TEST(Scatters, RowsThatAreReducedFirst) {
 
 // Places by two tensors, broadcast against each other; elements; dimensions that are not neighbours.
 TEST(Scatters, PlacesOfSeveralIndices) {
-  auto pages = [](Tensor x, Tensor cache, Tensor page, Tensor line) { cache.index_put_({page, line}, x * 2.0 + 1.0, false); };
-  auto grid = [](Tensor x, Tensor cache, Tensor page, Tensor line) { cache.index_put_({page.unsqueeze(1), line}, x * 2.0 + 1.0, false); };
-  auto elements = [](Tensor x, Tensor cache, Tensor page, Tensor line) { cache.index_put_({page, line}, x.select(1, 0) * 2.0, false); };
-  auto apart = [](Tensor x, Tensor cache, Tensor page, Tensor line) { cache.index_put_({page, Tensor(), line}, x.select(-1, 0).slice(1, 0, 1) * 2.0, false); };
+  auto pages = [](Tensor x, Tensor cache, Tensor page, Tensor line) {
+    cache.index_put_({page, line}, x * 2.0 + 1.0, false);
+  };
+  auto grid = [](Tensor x, Tensor cache, Tensor page, Tensor line) {
+    cache.index_put_({page.unsqueeze(1), line}, x * 2.0 + 1.0, false);
+  };
+  auto elements = [](Tensor x, Tensor cache, Tensor page, Tensor line) {
+    cache.index_put_({page, line}, x.select(1, 0) * 2.0, false);
+  };
+  auto apart = [](Tensor x, Tensor cache, Tensor page, Tensor line) {
+    cache.index_put_({page, Tensor(), line}, x.select(-1, 0).slice(1, 0, 1) * 2.0, false);
+  };
   const Tensor page = tensor({0, 2, -1, 0, 1}), line = tensor({3, 1, 3, 3, 0});
   const std::function<void(Tensor, Tensor, Tensor, Tensor)> bodies[] = {pages, grid, elements, apart};
   const Ints rows[] = {{5, 6}, {5, 5, 6}, {5, 6}, {5, 6, 1}}, caches[] = {{3, 4, 6}, {3, 4, 6}, {3, 4}, {3, 6, 4}};
@@ -131,7 +159,8 @@ TEST(Scatters, ABadPlaceLeavesEverythingAsItWas) {
   const Tensor x = randn({3, 2, 8}), good = tensor({1, 2, 0});
   Tensor cache = zeros({6, 2, 8}), angles = ones({3, 1, 8});
   f(x, cache, good, angles);
-  for (const Tensor& bad : {tensor({1, 6, 0}), tensor({1, 2, -7}), tensor<std::int64_t>({std::int64_t{1} << 40, 2, 1})}) {
+  for (const Tensor& bad :
+       {tensor({1, 6, 0}), tensor({1, 2, -7}), tensor<std::int64_t>({std::int64_t{1} << 40, 2, 1})}) {
     Tensor c = cache.clone(), a = angles.clone(), c2 = cache.clone(), a2 = angles.clone();
     const Error got = error_of([&] { f(x, c, bad, a); }), want = error_of([&] { body(x, c2, bad, a2); });
     EXPECT_EQ(got.code(), ErrorCode::IndexOutOfRange);
@@ -145,12 +174,35 @@ TEST(Scatters, ABadPlaceLeavesEverythingAsItWas) {
 // What the rows are made of stands where they are written: they are made before.
 TEST(Scatters, RowsOfTheCacheItself) {
   const std::function<Tensor(Tensor, Tensor, Tensor)> bodies[] = {
-      [](Tensor cache, Tensor to, Tensor from) { cache.index_copy_(0, to, cache.index_select(0, from) * 2.0); return cache; },
-      [](Tensor cache, Tensor to, Tensor) { cache.index_copy_(0, to, cache.slice(0, 1, 5) + 1.0); return cache.sum(0); },
-      [](Tensor cache, Tensor to, Tensor from) { Tensor old = cache * 0.5; cache.index_copy_(0, to, old.index_select(0, from)); return old; },
-      [](Tensor cache, Tensor to, Tensor from) { cache.mul_(0.5); cache.index_copy_(0, to, from.unsqueeze(1).to(kFloat32) * ones({1, 6})); cache.index_copy_(0, from, cache.index_select(0, to) + 1.0); return cache * 2.0; },
-      [](Tensor cache, Tensor to, Tensor from) { cache.slice(1, 0, 3).index_copy_(0, to, cache.slice(1, 3, 6).index_select(0, from) * 2.0); return cache; },
-      [](Tensor cache, Tensor to, Tensor from) { Tensor t = to + 0; cache.index_copy_(0, t, cache.index_select(0, from).neg()); to.add_(1); return t; },
+      [](Tensor cache, Tensor to, Tensor from) {
+        cache.index_copy_(0, to, cache.index_select(0, from) * 2.0);
+        return cache;
+      },
+      [](Tensor cache, Tensor to, Tensor) {
+        cache.index_copy_(0, to, cache.slice(0, 1, 5) + 1.0);
+        return cache.sum(0);
+      },
+      [](Tensor cache, Tensor to, Tensor from) {
+        Tensor old = cache * 0.5;
+        cache.index_copy_(0, to, old.index_select(0, from));
+        return old;
+      },
+      [](Tensor cache, Tensor to, Tensor from) {
+        cache.mul_(0.5);
+        cache.index_copy_(0, to, from.unsqueeze(1).to(kFloat32) * ones({1, 6}));
+        cache.index_copy_(0, from, cache.index_select(0, to) + 1.0);
+        return cache * 2.0;
+      },
+      [](Tensor cache, Tensor to, Tensor from) {
+        cache.slice(1, 0, 3).index_copy_(0, to, cache.slice(1, 3, 6).index_select(0, from) * 2.0);
+        return cache;
+      },
+      [](Tensor cache, Tensor to, Tensor from) {
+        Tensor t = to + 0;
+        cache.index_copy_(0, t, cache.index_select(0, from).neg());
+        to.add_(1);
+        return t;
+      },
   };
   for (const auto& body : bodies) {
     auto f = compile(body, {.name = "of_itself"});

@@ -8,7 +8,8 @@
 
 #include "reprise/reprise.h"
 
-/// Programs run eagerly and compiled on memory that can be looked at as a whole: elements, metadata, who is who and who shares with whom.
+/// Programs run eagerly and compiled on memory that can be looked at as a whole: elements, metadata, who is who and who
+/// shares with whom.
 namespace reprise::test {
 
 using Tensors = std::vector<Tensor>;
@@ -41,30 +42,37 @@ inline std::string show(const Tensor& t) {
   return s;
 }
 
-inline void expect_equal(const Scene& want, const Scene& got, const Tensors& results, const Tensors& compiled, const std::string& at) {
+inline void expect_equal(const Scene& want, const Scene& got, const Tensors& results, const Tensors& compiled,
+                         const std::string& at) {
   ASSERT_EQ(show(want.memory), show(got.memory)) << at;
   for (std::size_t i = 0; i < want.args.size(); ++i) {
     ASSERT_EQ(show(want.args[i]), show(got.args[i])) << at << ", argument " << i;
     ASSERT_EQ(want.args[i].storage_offset().value(), got.args[i].storage_offset().value()) << at << ", argument " << i;
     ASSERT_EQ(want.args[i].version() > 0, got.args[i].version() > 0) << at << ", argument " << i;
-    ASSERT_EQ(want.args[i].shares_storage_with(want.memory), got.args[i].shares_storage_with(got.memory)) << at << ", argument " << i;
+    ASSERT_EQ(want.args[i].shares_storage_with(want.memory), got.args[i].shares_storage_with(got.memory))
+        << at << ", argument " << i;
   }
   ASSERT_EQ(results.size(), compiled.size()) << at;
   for (std::size_t i = 0; i < results.size(); ++i) {
     ASSERT_EQ(show(results[i]), show(compiled[i])) << at << ", result " << i;
     for (std::size_t j = 0; j < results.size(); ++j) {
-      ASSERT_EQ(results[i].is_same(results[j]), compiled[i].is_same(compiled[j])) << at << ", results " << i << ", " << j;
-      ASSERT_EQ(results[i].shares_storage_with(results[j]), compiled[i].shares_storage_with(compiled[j])) << at << ", results " << i << ", " << j;
+      ASSERT_EQ(results[i].is_same(results[j]), compiled[i].is_same(compiled[j]))
+          << at << ", results " << i << ", " << j;
+      ASSERT_EQ(results[i].shares_storage_with(results[j]), compiled[i].shares_storage_with(compiled[j]))
+          << at << ", results " << i << ", " << j;
     }
     for (std::size_t j = 0; j < want.args.size(); ++j) {
-      ASSERT_EQ(results[i].is_same(want.args[j]), compiled[i].is_same(got.args[j])) << at << ", result " << i << ", argument " << j;
-      ASSERT_EQ(results[i].shares_storage_with(want.args[j]), compiled[i].shares_storage_with(got.args[j])) << at << ", result " << i << ", argument " << j;
+      ASSERT_EQ(results[i].is_same(want.args[j]), compiled[i].is_same(got.args[j]))
+          << at << ", result " << i << ", argument " << j;
+      ASSERT_EQ(results[i].shares_storage_with(want.args[j]), compiled[i].shares_storage_with(got.args[j]))
+          << at << ", result " << i << ", argument " << j;
     }
   }
 }
 
 /// `fallbacks`: how many of the calls may be served eagerly.
-inline void check(const std::string& name, const Make& make, const Body& body, std::vector<std::int64_t> ns = {4, 6, 3, 9}, std::int64_t fallbacks = 0) {
+inline void check(const std::string& name, const Make& make, const Body& body,
+                  std::vector<std::int64_t> ns = {4, 6, 3, 9}, std::int64_t fallbacks = 0) {
   for (const char* mode : {"full", "interpret"}) {
     auto f = compile(body, {.name = name, .mode = mode});
     for (std::int64_t n : ns) {

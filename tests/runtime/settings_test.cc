@@ -1,4 +1,5 @@
-// What is set for a thread: compiled functions do under it what they do eagerly, and are compiled for what they depend on.
+// What is set for a thread: compiled functions do under it what they do eagerly, and are compiled for what they depend
+// on.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,12 +24,38 @@ TEST(DefaultDType, IsWhatFloatsAreWhereNoneIsGiven) {
   const Tensor i = arange(4), b = i > 1;
   auto check = [&](DType t) {
     EXPECT_EQ(get_default_dtype(), t);
-    for (const Tensor& made : {zeros({2}), ones({2}), empty({2}), full({2}, 1.5), rand({2}), randn({2}), linspace(0, 1, 3), eye(2), arange(0.0, 1.0, 0.25), scalar_tensor(0.5), tensor(1.5),
-                               tensor({1.5, 2.5}), i + 0.5, 0.5 - i, i / 2, div(i, i + 1), i / 2.0, exp(i), sigmoid(b), sqrt(i), pow(i, 0.5), where(b, i, 0.5), clamp(i, 0.5), atan2(i, i), i.logsumexp(0)})
+    for (const Tensor& made : {zeros({2}),
+                               ones({2}),
+                               empty({2}),
+                               full({2}, 1.5),
+                               rand({2}),
+                               randn({2}),
+                               linspace(0, 1, 3),
+                               eye(2),
+                               arange(0.0, 1.0, 0.25),
+                               scalar_tensor(0.5),
+                               tensor(1.5),
+                               tensor({1.5, 2.5}),
+                               i + 0.5,
+                               0.5 - i,
+                               i / 2,
+                               div(i, i + 1),
+                               i / 2.0,
+                               exp(i),
+                               sigmoid(b),
+                               sqrt(i),
+                               pow(i, 0.5),
+                               where(b, i, 0.5),
+                               clamp(i, 0.5),
+                               atan2(i, i),
+                               i.logsumexp(0)})
       EXPECT_EQ(made.dtype(), t);
     const Tensor f = ones({4}, {.dtype = kFloat32});
-    for (const Tensor& kept : {f + 0.5, i + f, f / i, exp(f), zeros_like(f), full({2}, 1, {.dtype = kFloat32}), tensor({1.f}), rand_like(f)}) EXPECT_EQ(kept.dtype(), kFloat32);
-    for (const Tensor& kept : {i + 1, full({2}, 1), arange(3), tensor(3), floor(i), i * b, div(i, 2, "floor")}) EXPECT_EQ(kept.dtype(), kInt64);
+    for (const Tensor& kept :
+         {f + 0.5, i + f, f / i, exp(f), zeros_like(f), full({2}, 1, {.dtype = kFloat32}), tensor({1.f}), rand_like(f)})
+      EXPECT_EQ(kept.dtype(), kFloat32);
+    for (const Tensor& kept : {i + 1, full({2}, 1), arange(3), tensor(3), floor(i), i * b, div(i, 2, "floor")})
+      EXPECT_EQ(kept.dtype(), kInt64);
   };
   check(kFloat32);
   for (DType t : {kFloat64, kFloat16, kBFloat16}) {
@@ -124,19 +151,32 @@ TEST(Autocast, CastsByOperator) {
   for (DType t : {kBFloat16, kFloat16}) {
     AutocastScope scope(t);
     EXPECT_EQ(autocast_dtype(), t);
-    for (const Tensor& low : {mm(x, x), matmul(x, h), linear(x, x, x.select(0, 0)), addmm(x, x, h), x.view({1, 4, 4}).bmm(h.view({1, 4, 4})),
-                              scaled_dot_product_attention(x.view({1, 1, 4, 4}), h.view({1, 1, 4, 4}), x.view({1, 1, 4, 4}))})
+    for (const Tensor& low :
+         {mm(x, x), matmul(x, h), linear(x, x, x.select(0, 0)), addmm(x, x, h),
+          x.view({1, 4, 4}).bmm(h.view({1, 4, 4})),
+          scaled_dot_product_attention(x.view({1, 1, 4, 4}), h.view({1, 1, 4, 4}), x.view({1, 1, 4, 4}))})
       EXPECT_EQ(low.dtype(), t);
-    for (const Tensor& wide : {exp(h), log(h), rsqrt(h), pow(h, 2), softmax(h, -1), log_softmax(h, -1), h.sum(), h.prod(), h.cumsum(0), h.norm(), layer_norm(h, {4}), rms_norm(h, {4}), h.logsumexp(0),
-                               cat({x, h}), addcmul(h, x, h)})
+    for (const Tensor& wide :
+         {exp(h), log(h), rsqrt(h), pow(h, 2), softmax(h, -1), log_softmax(h, -1), h.sum(), h.prod(), h.cumsum(0),
+          h.norm(), layer_norm(h, {4}), rms_norm(h, {4}), h.logsumexp(0), cat({x, h}), addcmul(h, x, h)})
       EXPECT_EQ(wide.dtype(), kFloat32);
-    for (const Tensor& same : {h + 1, relu(h), h * h, h.mean(), cat({h, h}), h.sum({}, false, kFloat16), softmax(h, -1, kFloat16)}) EXPECT_EQ(same.dtype(), kFloat16);
+    for (const Tensor& same :
+         {h + 1, relu(h), h * h, h.mean(), cat({h, h}), h.sum({}, false, kFloat16), softmax(h, -1, kFloat16)})
+      EXPECT_EQ(same.dtype(), kFloat16);
     EXPECT_EQ(mm(d, d).dtype(), kFloat64);
     EXPECT_EQ(exp(arange(3)).dtype(), kFloat32);
     Tensor y = zeros({4, 4});
     y.addmm_(x, x);
-    EXPECT_TRUE(equal(y, [&] { AutocastScope off(t, false); return mm(x, x); }())) << "in-place calls are not cast";
-    EXPECT_TRUE(equal(mm(x, h), [&] { AutocastScope off(t, false); return mm(x.to(t), h.to(t)); }()));
+    EXPECT_TRUE(equal(y,
+                      [&] {
+                        AutocastScope off(t, false);
+                        return mm(x, x);
+                      }()))
+        << "in-place calls are not cast";
+    EXPECT_TRUE(equal(mm(x, h), [&] {
+      AutocastScope off(t, false);
+      return mm(x.to(t), h.to(t));
+    }()));
   }
   EXPECT_EQ(autocast_dtype(), std::nullopt);
   EXPECT_EQ(mm(x, x).dtype(), kFloat32);
@@ -153,7 +193,14 @@ TEST(Autocast, CompiledAgreesWithEagerAndRecompilesNothingWhenItAlternates) {
     const Tensor got = f(x, w, b), want = layer(x, w, b);
     EXPECT_EQ(got.dtype(), want.dtype());
     EXPECT_TRUE(allclose(got, want, 2e-2, 2e-2));
-    EXPECT_FALSE(allclose(got, [&] { AutocastScope off(kBFloat16, false); return f(x, w, b); }(), 1e-5, 1e-6)) << "off again inside";
+    EXPECT_FALSE(allclose(
+        got,
+        [&] {
+          AutocastScope off(kBFloat16, false);
+          return f(x, w, b);
+        }(),
+        1e-5, 1e-6))
+        << "off again inside";
   }
   EXPECT_EQ(f.stats().compilations, 2);
   EXPECT_EQ(f.stats().eager_fallbacks, 0);

@@ -54,12 +54,21 @@ TEST(Sizes, AtMostEightDimensions) {
       {"unsqueeze, then summed", [](Tensor x) { return x.unsqueeze(0).sum(0); }},
       {"expand", [=](Tensor x) { return x.expand(twos); }},
       {"view", [=](Tensor x) { return x.view(twos); }},
-      {"unflatten", [](Tensor x) { return x.unflatten(0, {1, 2}); }},
+      {"unflatten",
+       [](Tensor x) {
+         return x.unflatten(0, {1, 2});
+       }},
       {"unfold", [](Tensor x) { return x.unfold(0, 1, 1); }},
       {"as_strided", [=](Tensor x) { return x.as_strided(nine, nine); }},
       {"unsqueeze_", [](Tensor x) { return x.unsqueeze_(0); }},
-      {"stack", [](Tensor x) { return stack({x, x}); }},
-      {"index", [](Tensor x) { return x.index({zeros({1, 1}, {.dtype = kInt64})}); }},
+      {"stack",
+       [](Tensor x) {
+         return stack({x, x});
+       }},
+      {"index",
+       [](Tensor x) {
+         return x.index({zeros({1, 1}, {.dtype = kInt64})});
+       }},
       {"repeat", [=](Tensor x) { return x.repeat(nine); }},
       {"zeros", [=](Tensor x) { return zeros(nine) + x.sum(); }},
   };
@@ -69,23 +78,60 @@ TEST(Sizes, AtMostEightDimensions) {
 
 TEST(Sizes, ProductsDoNotWrap) {
   const Case cases[] = {
-      {"view", [](Tensor x) { return x.view({kMax, kMax}); }},
-      {"reshape", [](Tensor x) { return x.reshape({kMax, kMax}); }},
-      {"expand", [](Tensor x) { return x.expand({kMax, kMax}); }},
-      {"zeros", [](Tensor x) { return zeros({kMax, kMax}) + x; }},
+      {"view",
+       [](Tensor x) {
+         return x.view({kMax, kMax});
+       }},
+      {"reshape",
+       [](Tensor x) {
+         return x.reshape({kMax, kMax});
+       }},
+      {"expand",
+       [](Tensor x) {
+         return x.expand({kMax, kMax});
+       }},
+      {"zeros",
+       [](Tensor x) {
+         return zeros({kMax, kMax}) + x;
+       }},
       {"zeros of bytes", [](Tensor x) { return zeros({kMax / 4 + 1}) + x; }},
-      {"ones", [](Tensor x) { return ones({kMax, 2}) + x; }},
-      {"empty", [](Tensor x) { return empty({kMax, 2}) + x; }},
-      {"full", [](Tensor x) { return full({kMax, 8}, 3) + x; }},
-      {"rand", [](Tensor x) { return rand({kMax, 8}) + x; }},
+      {"ones",
+       [](Tensor x) {
+         return ones({kMax, 2}) + x;
+       }},
+      {"empty",
+       [](Tensor x) {
+         return empty({kMax, 2}) + x;
+       }},
+      {"full",
+       [](Tensor x) {
+         return full({kMax, 8}, 3) + x;
+       }},
+      {"rand",
+       [](Tensor x) {
+         return rand({kMax, 8}) + x;
+       }},
       {"eye", [](Tensor x) { return eye(kMax) + x; }},
       {"eye, summed", [](Tensor x) { return eye(kMax).sum() + x; }},
-      {"repeat", [](Tensor x) { return x.repeat({kMax, kMax}); }},
-      {"resize_", [](Tensor x) { return x.resize_({kMax, kMax}); }},
-      {"as_strided", [](Tensor x) { return x.as_strided({kMax, kMax}, {0, 0}); }},
+      {"repeat",
+       [](Tensor x) {
+         return x.repeat({kMax, kMax});
+       }},
+      {"resize_",
+       [](Tensor x) {
+         return x.resize_({kMax, kMax});
+       }},
+      {"as_strided",
+       [](Tensor x) {
+         return x.as_strided({kMax, kMax}, {0, 0});
+       }},
   };
   for (const Case& c : cases) expect_refused(c, ones({1}), "InvalidArgument", "63 bits");
-  expect_same({"no elements", [](Tensor x) { return x.view({kMax, kMax, 0}).sum(); }}, zeros({0}), tensor_of(std::vector<float>{0}, {}));
+  expect_same({"no elements",
+               [](Tensor x) {
+                 return x.view({kMax, kMax, 0}).sum();
+               }},
+              zeros({0}), tensor_of(std::vector<float>{0}, {}));
 }
 
 // One specialization serves every size that is a number of the call, and refuses what no memory holds.
@@ -94,12 +140,27 @@ TEST(Sizes, ProductsOfTheCallsNumbersDoNotWrap) {
     const char* name;
     Sized body;
   } const cases[] = {
-      {"zeros", [](Tensor x, Int n, Int m) { return zeros({n, m}) + x; }},
-      {"summed", [](Tensor x, Int n, Int m) { return (zeros({n, m}) + x).sum(); }},
+      {"zeros",
+       [](Tensor x, Int n, Int m) {
+         return zeros({n, m}) + x;
+       }},
+      {"summed",
+       [](Tensor x, Int n, Int m) {
+         return (zeros({n, m}) + x).sum();
+       }},
       {"eye", [](Tensor x, Int n, Int m) { return (eye(n, m) * x).sum(); }},
-      {"view", [](Tensor x, Int n, Int m) { return x.view({n, m}) + 1; }},
-      {"a view that is returned", [](Tensor x, Int n, Int m) { return x.view({n, m}); }},
-      {"expand", [](Tensor x, Int n, Int m) { return x.expand({n, m}).sum(); }},
+      {"view",
+       [](Tensor x, Int n, Int m) {
+         return x.view({n, m}) + 1;
+       }},
+      {"a view that is returned",
+       [](Tensor x, Int n, Int m) {
+         return x.view({n, m});
+       }},
+      {"expand",
+       [](Tensor x, Int n, Int m) {
+         return x.expand({n, m}).sum();
+       }},
   };
   for (const auto& c : cases) {
     auto f = compile(c.body, {.name = c.name});
@@ -107,7 +168,8 @@ TEST(Sizes, ProductsOfTheCallsNumbersDoNotWrap) {
     for (auto [n, m] : {std::pair{kMax, kMax}, std::pair{std::int64_t{1} << 32, std::int64_t{1} << 32}}) {
       std::string eager = error_of([&] { c.body(ones({1}), n, m); }), compiled = error_of([&] { f(ones({1}), n, m); });
       EXPECT_NE(eager, "") << c.name;
-      EXPECT_EQ(eager.substr(0, eager.find(' ')), compiled.substr(0, compiled.find(' '))) << c.name << ": eager " << eager << ", compiled " << compiled;
+      EXPECT_EQ(eager.substr(0, eager.find(' ')), compiled.substr(0, compiled.find(' ')))
+          << c.name << ": eager " << eager << ", compiled " << compiled;
     }
     EXPECT_EQ(f(ones({1}), 1, 1).str(), c.body(ones({1}), 1, 1).str()) << c.name << ", after a refusal";
   }
@@ -124,14 +186,29 @@ TEST(Sizes, ProductsOfValuesThatNothingMakesDoNotWrap) {
   auto corner = [](const Tensor& t) { return t.slice(0, 0, 2).slice(1, 0, 2) + 1; };
   auto wide = [](Int n, Int m) { return ones({1, 1}).expand({n, m}); };
   const Row rows[] = {
-      {"zeros", [=](Int n, Int m) { return corner(zeros({n, m})); }, false},
-      {"zeros + 1", [=](Int n, Int m) { return corner(zeros({n, m}) + 1); }, false},
+      {"zeros",
+       [=](Int n, Int m) {
+         return corner(zeros({n, m}));
+       },
+       false},
+      {"zeros + 1",
+       [=](Int n, Int m) {
+         return corner(zeros({n, m}) + 1);
+       },
+       false},
       {"expand + 1", [=](Int n, Int m) { return corner(wide(n, m) + 1); }, false},
       {"expand to float64", [=](Int n, Int m) { return corner(wide(n, m).to(kFloat64)); }, false},
       {"rows * columns", [=](Int n, Int m) { return corner(wide(n, 1) * wide(1, m)); }, false},
-      {"as_strided", [=](Int n, Int m) { return corner(ones({2}).as_strided({n, m}, {0, 0})); }, false},
+      {"as_strided",
+       [=](Int n, Int m) {
+         return corner(ones({2}).as_strided({n, m}, {0, 0}));
+       },
+       false},
       {"nbytes", [=](Int n, Int m) { return full({2}, 1) + wide(n, m).nbytes(); }},
-      {"of no elements", [=](Int n, Int m) { return ones({1, 1, 1}).expand({n, m, 1}).slice(2, 0, 0) + 1; }},
+      {"of no elements",
+       [=](Int n, Int m) {
+         return ones({1, 1, 1}).expand({n, m, 1}).slice(2, 0, 0) + 1;
+       }},
   };
   constexpr std::int64_t kMost = INT64_MAX, k32 = std::int64_t{1} << 32;
   const std::pair<std::int64_t, std::int64_t> sizes[] = {
@@ -157,10 +234,17 @@ TEST(Sizes, AsManyBytesAsANumberHoldsAreNoMemory) {
   const std::int64_t n = (std::int64_t{1} << 61) - 1;
   auto wide = [](Int n) { return ones({1}).expand({n}); };
   const std::pair<const char*, std::function<Tensor(Int)>> rows[] = {
-      {"cat", [=](Int n) { return cat({wide(n), wide(1)}).slice(0, 0, 2) + 1; }},
-      {"copied", [=](Int n) { return wide(n).reshape({-1, 1}).slice(0, 0, 2) + 1; }},
+      {"cat",
+       [=](Int n) {
+         return cat({wide(n), wide(1)}).slice(0, 0, 2) + 1;
+       }},
+      {"copied",
+       [=](Int n) {
+         return wide(n).reshape({-1, 1}).slice(0, 0, 2) + 1;
+       }},
       {"rand", [=](Int n) { return rand({n}).slice(0, 0, 2) * 0; }},
-      {"written", [=](Int n) {
+      {"written",
+       [=](Int n) {
          Tensor t = zeros({n});
          t.slice(0, 0, 1).fill_(2);
          return t.slice(0, 0, 2) + 1;
@@ -198,7 +282,8 @@ TEST(Sizes, BoundsAtTheEndsOfTheRange) {
   expect_refused({"narrow", [](Tensor t) { return t.narrow(0, kMax, 1); }}, x, "IndexOutOfRange", "narrow");
   expect_refused({"narrow, length", [](Tensor t) { return t.narrow(0, 1, kMax); }}, x, "IndexOutOfRange", "narrow");
   expect_refused({"pad", [](Tensor t) { return pad(t, {kMax, kMax}); }}, x, "InvalidArgument", "pad");
-  expect_refused({"chunk of nothing", [](Tensor t) { return chunk(t.slice(0, 0, 0), kMax, 0)[0]; }}, x, "InvalidArgument", "chunk");
+  expect_refused({"chunk of nothing", [](Tensor t) { return chunk(t.slice(0, 0, 0), kMax, 0)[0]; }}, x,
+                 "InvalidArgument", "chunk");
   expect_same({"slice", [](Tensor t) { return t.slice(0, kMin, kMax, kMax) + 0; }}, x, x.slice(0, 0, 1));
   expect_same({"chunk", [](Tensor t) { return chunk(t, kMax, 0)[1] + 0; }}, x, x.slice(0, 1, 2));
   expect_same({"split", [](Tensor t) { return split(t, kMax, 0)[0] + 0; }}, x, x);
@@ -212,11 +297,28 @@ TEST(Sizes, BoundsAtTheEndsOfTheRange) {
 TEST(Sizes, StridedViewsStayWithinTheStorage) {
   Tensor x = arange(6).to(kFloat32).view({2, 3});
   expect_refused({"strides", [](Tensor t) { return t.as_strided({2}, {kMax}); }}, x, "IndexOutOfRange", "as_strided");
-  expect_refused({"offset", [](Tensor t) { return t.as_strided({1}, {1}, kMax) + 0; }}, x, "IndexOutOfRange", "as_strided");
-  expect_refused({"one too many", [](Tensor t) { return t.as_strided({2, 2}, {3, 2}, 1) + 0; }}, x, "IndexOutOfRange", "element 6 of a storage of 6");
-  expect_refused({"nothing", [](Tensor t) { return t.as_strided({2, 2}, {0, 0}) + 0; }}, x.slice(0, 0, 0), "IndexOutOfRange", "as_strided");
-  expect_same({"the last", [](Tensor t) { return t.as_strided({2, 2}, {3, 2}) + 0; }}, x, tensor_of(std::vector<float>{0, 2, 3, 5}, {2, 2}));
-  expect_same({"none of them", [](Tensor t) { return t.as_strided({0, 2}, {3, 2}, 9).sum(); }}, x, zeros(IntArrayRef()));
+  expect_refused({"offset", [](Tensor t) { return t.as_strided({1}, {1}, kMax) + 0; }}, x, "IndexOutOfRange",
+                 "as_strided");
+  expect_refused({"one too many",
+                  [](Tensor t) {
+                    return t.as_strided({2, 2}, {3, 2}, 1) + 0;
+                  }},
+                 x, "IndexOutOfRange", "element 6 of a storage of 6");
+  expect_refused({"nothing",
+                  [](Tensor t) {
+                    return t.as_strided({2, 2}, {0, 0}) + 0;
+                  }},
+                 x.slice(0, 0, 0), "IndexOutOfRange", "as_strided");
+  expect_same({"the last",
+               [](Tensor t) {
+                 return t.as_strided({2, 2}, {3, 2}) + 0;
+               }},
+              x, tensor_of(std::vector<float>{0, 2, 3, 5}, {2, 2}));
+  expect_same({"none of them",
+               [](Tensor t) {
+                 return t.as_strided({0, 2}, {3, 2}, 9).sum();
+               }},
+              x, zeros(IntArrayRef()));
   auto window = [](Tensor t, Int start) { return t.as_strided({2}, {1}, start) + 0; };
   auto f = compile(window);
   for (std::int64_t start : {0, 2, 4}) EXPECT_EQ(f(x, start).str(), window(x, start).str());
@@ -251,11 +353,13 @@ TEST(Sizes, AnIndexThatIsNoClass) {
   for (std::int64_t bad : {3, -1}) {
     Tensor ids = tensor_of(std::vector<std::int64_t>{0, bad, 2});
     auto f = compile([](Tensor i) { return one_hot(i, 3); });
-    EXPECT_TRUE(error_of([&] { one_hot(ids, 3); }).starts_with("IndexOutOfRange one_hot")) << error_of([&] { one_hot(ids, 3); });
+    EXPECT_TRUE(error_of([&] { one_hot(ids, 3); }).starts_with("IndexOutOfRange one_hot"))
+        << error_of([&] { one_hot(ids, 3); });
     EXPECT_TRUE(error_of([&] { f(ids); }).starts_with("IndexOutOfRange")) << error_of([&] { f(ids); });
     EXPECT_EQ(f(arange(3)).str(), eye(3).to(kInt64).str());
   }
-  EXPECT_EQ(one_hot(tensor_of(std::vector<std::int64_t>{1, 0}).to(kUInt8), 2).str(), tensor_of(std::vector<std::int64_t>{0, 1, 1, 0}, {2, 2}).str());
+  EXPECT_EQ(one_hot(tensor_of(std::vector<std::int64_t>{1, 0}).to(kUInt8), 2).str(),
+            tensor_of(std::vector<std::int64_t>{0, 1, 1, 0}, {2, 2}).str());
   EXPECT_EQ(one_hot(zeros({0}, {.dtype = kInt64}), 0).numel(), 0);
 }
 
@@ -274,7 +378,9 @@ TEST(Sizes, FilledIntegersAreCastAsToCasts) {
     for (DType t : {kInt64, kInt32, kUInt8, kInt8}) {
       Tensor want = full({2}, v, {.dtype = kFloat64}).to(t);
       EXPECT_EQ(full({2}, v, {.dtype = t}).str(), want.str()) << v << " " << dtype_name(t);
-      EXPECT_EQ(compile([=](Tensor x) { return full({2}, v, {.dtype = t}) + x; })(zeros({2}, {.dtype = t})).str(), want.str()) << v << " " << dtype_name(t);
+      EXPECT_EQ(compile([=](Tensor x) { return full({2}, v, {.dtype = t}) + x; })(zeros({2}, {.dtype = t})).str(),
+                want.str())
+          << v << " " << dtype_name(t);
     }
   }
 }
@@ -282,7 +388,8 @@ TEST(Sizes, FilledIntegersAreCastAsToCasts) {
 TEST(Sizes, ComparedUpToTheEndsOf64Bits) {
   auto check = [](auto condition) {
     auto f = compile([&](Tensor x, Int a) { return x * (condition(x.size(0), a) ? 1 : 0); });
-    for (std::int64_t a : {std::int64_t{1}, std::int64_t{-9}, std::int64_t{9}, std::int64_t{INT64_MAX}, std::int64_t{INT64_MIN + 1}})
+    for (std::int64_t a :
+         {std::int64_t{1}, std::int64_t{-9}, std::int64_t{9}, std::int64_t{INT64_MAX}, std::int64_t{INT64_MIN + 1}})
       EXPECT_EQ(f(ones({3}), a).sum().template item<int>(), condition(Int(3), Int(a)) ? 3 : 0) << a;
   };
   check([](Int, Int a) { return static_cast<bool>(a > -5); });
@@ -294,7 +401,9 @@ TEST(Sizes, ComparedUpToTheEndsOf64Bits) {
 }
 
 TEST(Sizes, ToBeInferredThroughAnArgument) {
-  auto f = compile([](Tensor x, Int rows, Int wide) { return x.reshape({rows, 3}).unsqueeze(1).expand({-1, 2, wide}); });
+  auto f = compile([](Tensor x, Int rows, Int wide) {
+    return x.reshape({rows, 3}).unsqueeze(1).expand({-1, 2, wide});
+  });
   for (int rows : {2, 4, -1, 2, -1}) {
     Tensor y = f(ones({rows == 4 ? 4 : 2, 3}), rows, rows == 4 ? 3 : -1);
     EXPECT_EQ(y.size(0), rows == 4 ? 4 : 2);

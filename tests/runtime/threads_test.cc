@@ -71,7 +71,8 @@ TEST(Threads, EagerOperatorsFromManyThreads) {
 }
 
 TEST(Threads, WritesToArgumentsOfTheirOwn) {
-  auto f = compile([](Tensor cache, Tensor k, Int pos) { cache.slice(0, pos, pos + k.size(0)).copy_(k); }, {.name = "caches"});
+  auto f = compile([](Tensor cache, Tensor k, Int pos) { cache.slice(0, pos, pos + k.size(0)).copy_(k); },
+                   {.name = "caches"});
   std::atomic<int> wrong{0};
   on_threads(4, [&](int id) {
     Tensor cache = zeros({40, 2}), k = full({2, 2}, id + 1.0);
@@ -89,7 +90,8 @@ class Fiber {
     getcontext(&its_);
     its_.uc_stack.ss_sp = stack_.get(), its_.uc_stack.ss_size = bytes, its_.uc_link = &outside_;
     next = this;
-    makecontext(&its_, [] { next->f_(); }, 0);
+    makecontext(
+        &its_, [] { next->f_(); }, 0);
   }
   void go_on() { swapcontext(&outside_, &its_); }
   void leave() { swapcontext(&its_, &outside_); }
@@ -119,11 +121,13 @@ TEST(Fibers, ThatLeaveAmidATrace) {
   Fiber* fiber = nullptr;
   bool leaves = true;
   auto g = compile([](Tensor x) { return x + 1; }, {.name = "g"});
-  auto f = compile([&](Tensor x) {
-    Tensor y = x * w;
-    if (leaves) fiber->leave();
-    return y + w;
-  }, {.name = "f"});
+  auto f = compile(
+      [&](Tensor x) {
+        Tensor y = x * w;
+        if (leaves) fiber->leave();
+        return y + w;
+      },
+      {.name = "f"});
   double got = 0;
   Fiber of_f(kSmall, [&] { got = total(f(full({3}, 2.0))); });
   fiber = &of_f;
@@ -146,12 +150,14 @@ TEST(Fibers, ThatLeaveAmidATrace) {
 // A stack that is enough for the function is enough: code is made on another one.
 TEST(Fibers, AreCalledFromAndCallCompiledFunctions) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers follow no stacks of the program's making";
-  auto f = compile([](Tensor x) {
-    Tensor made;
-    Fiber generator(kSmall, [&] { made = x * 2; });  // a part of the function
-    generator.go_on();
-    return made + 1;
-  }, {.name = "generates"});
+  auto f = compile(
+      [](Tensor x) {
+        Tensor made;
+        Fiber generator(kSmall, [&] { made = x * 2; });  // a part of the function
+        generator.go_on();
+        return made + 1;
+      },
+      {.name = "generates"});
   EXPECT_EQ(total(f(ones({4}))), 12);
   EXPECT_EQ(total(f(ones({5}))), 15);
   EXPECT_EQ(f.stats().replays, 2);

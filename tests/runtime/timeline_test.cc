@@ -62,13 +62,15 @@ struct Seen {
 bool lies_in(const json& inner, const json& outer) {
   constexpr double kRounding = 0.002;
   const double begin = outer["ts"], end = begin + outer["dur"].get<double>();
-  return inner["tid"] == outer["tid"] && inner["ts"].get<double>() >= begin - kRounding && inner["ts"].get<double>() + inner["dur"].get<double>() <= end + kRounding;
+  return inner["tid"] == outer["tid"] && inner["ts"].get<double>() >= begin - kRounding &&
+         inner["ts"].get<double>() + inner["dur"].get<double>() <= end + kRounding;
 }
 
 TEST(Timeline, TellsCallsCompilationsLaunchesRecordingsAndMemory) {
   const Scoped uncached(knobs().cache_dir, std::string("off"));
   Folder in;
-  auto f = compile([](Tensor x, Tensor y) { return softmax(x.size(0) > 1 ? x.matmul(y) + 1 : x, 1); }, {.name = "told", .recordings_max = 1});
+  auto f = compile([](Tensor x, Tensor y) { return softmax(x.size(0) > 1 ? x.matmul(y) + 1 : x, 1); },
+                   {.name = "told", .recordings_max = 1});
   set_timeline(in / "x.json");
   const Tensor y = ones({4, 4});
   for (std::int64_t n : {3, 5, 3, 1}) f(ones({n, 4}), y);
@@ -84,7 +86,8 @@ TEST(Timeline, TellsCallsCompilationsLaunchesRecordingsAndMemory) {
   EXPECT_EQ(calls[1]["args"]["values"], "5,4,4");
   ASSERT_EQ(calls[3]["name"], "told/1");
   EXPECT_EQ(seen.count("call", "guards"), 5u);
-  for (const auto& [part, phases] : std::map<std::string, std::vector<const char*>>{{"trace told/", {"trace", "functionalize"}}, {"build told/", {"passes", "lower"}}}) {
+  for (const auto& [part, phases] : std::map<std::string, std::vector<const char*>>{
+           {"trace told/", {"trace", "functionalize"}}, {"build told/", {"passes", "lower"}}}) {
     const std::vector<json> parts = seen.of("compile", part);
     ASSERT_EQ(parts.size(), 2u) << part;
     EXPECT_TRUE(lies_in(parts[0], calls[0]));
@@ -97,7 +100,8 @@ TEST(Timeline, TellsCallsCompilationsLaunchesRecordingsAndMemory) {
   EXPECT_GE(seen.count("compile", "machine code"), 1u);
   ASSERT_EQ(seen.count("miss", "miss: told/"), 2u);
   EXPECT_EQ(seen.of("miss", "miss: told/1")[0]["args"]["against"], "told/0");
-  EXPECT_NE(seen.of("miss", "miss: told/1")[0]["args"]["failed"].get<std::string>().find(".size(0)"), std::string::npos);
+  EXPECT_NE(seen.of("miss", "miss: told/1")[0]["args"]["failed"].get<std::string>().find(".size(0)"),
+            std::string::npos);
   EXPECT_EQ(seen.count("recording", "make a recording of told/"), 4u);
   EXPECT_GE(seen.count("eviction", "a recording of told/"), 1u);
   EXPECT_GE(seen.count("memory", "recordings of told"), 4u);
@@ -143,7 +147,9 @@ TEST(Timeline, ShowsWhatIsBuiltInTheBackgroundOnItsThread) {
   const json thread = seen.of("compile", "build behind/0")[0]["tid"];
   EXPECT_NE(thread, seen.of("compile", "trace behind/0")[0]["tid"]);
   bool named = false;
-  for (const json& e : seen.all) named = named || (e["name"] == "thread_name" && e["tid"] == thread && e["args"]["name"].get<std::string>().starts_with("reprise-build"));
+  for (const json& e : seen.all)
+    named = named || (e["name"] == "thread_name" && e["tid"] == thread &&
+                      e["args"]["name"].get<std::string>().starts_with("reprise-build"));
   EXPECT_TRUE(named);
 }
 

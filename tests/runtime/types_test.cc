@@ -37,7 +37,8 @@ class Gated : public Projection {
 };
 
 TEST(Types, ClassesThatListTheirFields) {
-  auto f = compile([](const Projection& p, Tensor x) { return p.forward(x); }, {.name = "listed", .arguments = {"layer", "x"}});
+  auto f = compile([](const Projection& p, Tensor x) { return p.forward(x); },
+                   {.name = "listed", .arguments = {"layer", "x"}});
   const Projection a(full({2, 2}, 1.0), 3), b(full({2, 2}, 2.0), 3), other(full({2, 2}, 2.0), 5);
   EXPECT_EQ(f(a, ones({1, 2})).to_vector<float>()[0], 6);
   EXPECT_EQ(f(b, ones({1, 2})).to_vector<float>()[0], 12);
@@ -67,7 +68,9 @@ TEST(Types, MemberFunctions) {
 }
 
 TEST(Types, SharedPointers) {
-  auto f = compile([](const std::shared_ptr<Projection>& p, const std::shared_ptr<Projection>& none, Tensor x) { return none ? none->forward(x) : p->forward(x); });
+  auto f = compile([](const std::shared_ptr<Projection>& p, const std::shared_ptr<Projection>& none, Tensor x) {
+    return none ? none->forward(x) : p->forward(x);
+  });
   const auto p = std::make_shared<Projection>(full({2, 2}, 1.0));
   EXPECT_EQ(f(p, nullptr, ones({1, 2})).to_vector<float>()[0], 2);
   *p = Projection(full({2, 2}, 3.0));
@@ -85,7 +88,8 @@ TEST(Types, SharedPointers) {
 }
 
 TEST(Types, UnorderedMapsHaveTheOrderOfTheirKeys) {
-  auto f = compile([](const std::unordered_map<std::string, Tensor>& w, Tensor x) { return x * w.at("scale") + w.at("shift"); });
+  auto f = compile(
+      [](const std::unordered_map<std::string, Tensor>& w, Tensor x) { return x * w.at("scale") + w.at("shift"); });
   std::unordered_map<std::string, Tensor> a{{"scale", full({1}, 2.0)}, {"shift", full({1}, 1.0)}}, b;
   b.rehash(500);
   b["shift"] = full({1}, 10.0), b["scale"] = full({1}, 3.0);
@@ -104,12 +108,15 @@ struct Block {
 };
 
 TEST(Types, ArraysInStructs) {
-  static_assert(detail::field_count<Block>() == 6 && detail::field_name<Block, 1>() == "gates" && detail::field_name<Block, 4>() == "bias");
-  auto f = compile([](const Block& b, Tensor x) {
-    Block out = b;
-    out.gates[1] = x * b.gates[2] * b.scale[1] + b.at[1][0];
-    return out;
-  }, {.name = "arrays", .arguments = {"block", "x"}});
+  static_assert(detail::field_count<Block>() == 6 && detail::field_name<Block, 1>() == "gates" &&
+                detail::field_name<Block, 4>() == "bias");
+  auto f = compile(
+      [](const Block& b, Tensor x) {
+        Block out = b;
+        out.gates[1] = x * b.gates[2] * b.scale[1] + b.at[1][0];
+        return out;
+      },
+      {.name = "arrays", .arguments = {"block", "x"}});
   Block b{full({2}, 1.0), {full({2}, 2.0), full({2}, 3.0), full({2}, 4.0)}, {{1, 2}, {3, 4}}};
   EXPECT_EQ(f(b, ones({2})).gates[1].to_vector<float>()[0], 7);
   b.at[1][0] = 30, b.gates[2] = full({2}, 5.0);
@@ -134,7 +141,8 @@ TEST(Types, Shapes) {
   const std::array<long, 3> three{1, 2, 3};
   const Tensor x = zeros(shape);
   std::ostringstream text;
-  text << x.sizes() << x.view(turned).sizes() << x.reshape(three).sizes() << x.view(std::span(turned)).strides() << zeros(std::vector<std::int64_t>{}).sizes();
+  text << x.sizes() << x.view(turned).sizes() << x.reshape(three).sizes() << x.view(std::span(turned)).strides()
+       << zeros(std::vector<std::int64_t>{}).sizes();
   EXPECT_EQ(text.str(), "[2, 3][3, 2][1, 2, 3][2, 1][]");
   EXPECT_EQ(x.sum(std::vector<int>{0, 1}).dim(), 0);
   IntArrayRef borrowed = shape, copy = borrowed;
@@ -155,7 +163,8 @@ TEST(Types, ConditionsAreBools) {
   EXPECT_EQ(f(full({2}, 5.0)).to_vector<float>()[0], 6);
   EXPECT_EQ(f(full({5}, 5.0)).to_vector<float>()[0], 10);
   EXPECT_EQ(f.stats().compilations, 2);
-  static_assert(!std::is_convertible_v<Bool, int> && !std::is_convertible_v<Bool, double> && std::is_convertible_v<Bool, bool>);
+  static_assert(!std::is_convertible_v<Bool, int> && !std::is_convertible_v<Bool, double> &&
+                std::is_convertible_v<Bool, bool>);
 }
 
 TEST(Types, OptionsAndStacks) {
@@ -171,11 +180,13 @@ TEST(Types, OptionsAndStacks) {
 
 TEST(Types, EventsForAFunctionOfTheProgram) {
   std::vector<std::string> seen;
-  set_log_callback([&](const LogEvent& e) {
-    seen.push_back(std::string(e.event) + " " + std::string(e.function));
-    EXPECT_NE(e.json.find("\"event\":\"" + std::string(e.event) + "\""), std::string::npos);
-    throw 1;  // nobody minds
-  }, "recompiles");
+  set_log_callback(
+      [&](const LogEvent& e) {
+        seen.push_back(std::string(e.event) + " " + std::string(e.function));
+        EXPECT_NE(e.json.find("\"event\":\"" + std::string(e.event) + "\""), std::string::npos);
+        throw 1;  // nobody minds
+      },
+      "recompiles");
   auto f = compile([](Tensor x, int k) { return x * k; }, {.name = "told"});
   f(ones({2}), 1);
   f(ones({2}), 2);

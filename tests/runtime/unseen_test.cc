@@ -1,5 +1,5 @@
-// What a function reads besides tensors and arguments: members and captures by value are seen, what no guard can see is found
-// by checks (CompileOptions::check).
+// What a function reads besides tensors and arguments: members and captures by value are seen, what no guard can see is
+// found by checks (CompileOptions::check).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -18,7 +18,8 @@ const CompileOptions kEach{.name = "unseen", .check = 1};
 
 void expect_found(const Error& e, const std::vector<std::string>& parts) {
   EXPECT_EQ(e.code(), ErrorCode::CheckFailed) << e.what();
-  for (const std::string& p : parts) EXPECT_NE(std::string(e.what()).find(p), std::string::npos) << p << " is not in: " << e.what();
+  for (const std::string& p : parts)
+    EXPECT_NE(std::string(e.what()).find(p), std::string::npos) << p << " is not in: " << e.what();
   EXPECT_NE(std::string(e.what()).find("Likely cause: a number or flag"), std::string::npos);
 }
 
@@ -28,7 +29,11 @@ TEST(Check, ANumberByReference) {
   EXPECT_EQ(at(f(ones({2, 2})), 3), 4);
   EXPECT_EQ(at(f(ones({3, 2})), 3), 4);
   k = 3;
-  expect_found(error_of([&] { f(ones({2, 2})); }), {"unseen: ", "result: element [0, 0] is 4 in the replay and 5 when the function runs (and 3 more)", "made by add", "unseen_test.cc:"});
+  expect_found(error_of([&] {
+                 f(ones({2, 2}));
+               }),
+               {"unseen: ", "result: element [0, 0] is 4 in the replay and 5 when the function runs (and 3 more)",
+                "made by add", "unseen_test.cc:"});
   f.reset();
   EXPECT_EQ(at(f(ones({2, 2})), 3), 5);
   EXPECT_EQ(f.stats().checks, 1);
@@ -45,7 +50,8 @@ TEST(Check, AFlagByReference) {
 TEST(Check, ACounterByReference) {
   int n = 0;
   auto f = compile([&](Tensor x) { return x * static_cast<double>(++n); }, kEach);
-  expect_found(error_of([&] { f(ones({2})); }), {"is 1 in the replay and 2 when", "or the function itself changes one"});
+  expect_found(error_of([&] { f(ones({2})); }),
+               {"is 1 in the replay and 2 when", "or the function itself changes one"});
 }
 
 double g_gain = 2;
@@ -74,10 +80,12 @@ TEST(Check, AMemberBehindAReference) {
 TEST(Check, AContainerThatGrows) {
   std::vector<Tensor> all{ones({2})};
   all.reserve(4);
-  auto f = compile([&](Tensor x) {
-    for (const Tensor& t : all) x = x + t;
-    return x;
-  }, kEach);
+  auto f = compile(
+      [&](Tensor x) {
+        for (const Tensor& t : all) x = x + t;
+        return x;
+      },
+      kEach);
   f(ones({2}));
   all.push_back(ones({2}));
   expect_found(error_of([&] { f(ones({2})); }), {"is 2 in the replay and 3 when"});
@@ -94,23 +102,27 @@ TEST(Check, WhatIsReturnedBesidesTensors) {
   sizes(ones({4}));
   k = 2, extra = ones({1});
   expect_found(error_of([&] { numbers(ones({2})); }), {"result .0 is 3 in the replay and 4 when"});
-  expect_found(error_of([&] { optional(ones({2})); }), {"result .1 (a number, a length or whether something is there) is another one"});
+  expect_found(error_of([&] { optional(ones({2})); }),
+               {"result .1 (a number, a length or whether something is there) is another one"});
   expect_found(error_of([&] { sizes(ones({4})); }), {"result [0]: its sizes are [1] in the replay and [2] when"});
 }
 
 TEST(Check, WhatIsWritten) {
   double k = 1;
   Tensor state = zeros({2, 3}), other = zeros({2}), x = ones({3});
-  auto f = compile([&](Tensor x) {
-    state[1].add_(x * k);
-    if (k > 2) other.fill_(7.0);
-  }, kEach);
+  auto f = compile(
+      [&](Tensor x) {
+        state[1].add_(x * k);
+        if (k > 2) other.fill_(7.0);
+      },
+      kEach);
   f(x);
   f(x);
   EXPECT_EQ(at(state, 3), 2);
   EXPECT_EQ(at(state, 0), 0);
   k = 2;
-  expect_found(error_of([&] { f(x); }), {"what is written to captured 0: element [3] is 3 in the replay and 4 when", "written by add"});
+  expect_found(error_of([&] { f(x); }),
+               {"what is written to captured 0: element [3] is 3 in the replay and 4 when", "written by add"});
   EXPECT_EQ(at(state, 3), 2) << "as before the call";
   k = 3;
   expect_found(error_of([&] { f(x); }), {"captured 0"});
@@ -124,10 +136,12 @@ TEST(Check, WhatIsWritten) {
 
 TEST(Check, SizesThatAreChanged) {
   bool transpose = false;
-  auto f = compile([&](Tensor x) {
-    x.unsqueeze_(0);
-    if (transpose) x.transpose_(0, 1);
-  }, kEach);
+  auto f = compile(
+      [&](Tensor x) {
+        x.unsqueeze_(0);
+        if (transpose) x.transpose_(0, 1);
+      },
+      kEach);
   Tensor x = ones({3});
   f(x);
   EXPECT_EQ(x.dim(), 2);
@@ -139,10 +153,12 @@ TEST(Check, SizesThatAreChanged) {
 
 TEST(Check, AnErrorThatOnlyOneRaises) {
   bool strict = false;
-  auto f = compile([&](Tensor x) {
-    if (strict) throw std::runtime_error("too strict");
-    return x * 2.0;
-  }, kEach);
+  auto f = compile(
+      [&](Tensor x) {
+        if (strict) throw std::runtime_error("too strict");
+        return x * 2.0;
+      },
+      kEach);
   f(ones({1}));
   strict = true;
   expect_found(error_of([&] { f(ones({1})); }), {"the function throws 'too strict', the replay nothing"});
@@ -157,13 +173,15 @@ TEST(Check, FindsNothingWhereNothingIsStale) {
     std::vector<Tensor> parts;
     Int n;
   };
-  auto f = compile([&](Tensor x, Int at, Scalar gain) {
-    cache.narrow(0, at, 1).copy_(mm(x, w));
-    x.mul_(gain);
-    Tensor noise = rand_like(x) * 0.1;
-    Tensor y = softmax(cache.sum(1), 0) + noise.sum();
-    return Step{y.to(kFloat16), {cache[0], y, x.t(), argmax(y, 0, false)}, at + 1};
-  }, kEach);
+  auto f = compile(
+      [&](Tensor x, Int at, Scalar gain) {
+        cache.narrow(0, at, 1).copy_(mm(x, w));
+        x.mul_(gain);
+        Tensor noise = rand_like(x) * 0.1;
+        Tensor y = softmax(cache.sum(1), 0) + noise.sum();
+        return Step{y.to(kFloat16), {cache[0], y, x.t(), argmax(y, 0, false)}, at + 1};
+      },
+      kEach);
   auto again = compile([&](Tensor x) { return x.t(); }, kEach);
   for (int i = 0; i < 4; ++i) {
     Tensor x = rand({1, 8});

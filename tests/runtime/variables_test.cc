@@ -1,5 +1,5 @@
-// Captured variables: a compiled function sees at every call what the function would see in them, and what a function does to
-// them is done once.
+// Captured variables: a compiled function sees at every call what the function would see in them, and what a function
+// does to them is done once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -68,12 +68,40 @@ TEST(CapturedVariable, HoldTheSameHandle) {
   };
   using F = std::vector<Tensor> (*)(Held&, const Tensor&);
   const std::pair<const char*, F> cases[] = {
-      {"an argument", [](Held& h, const Tensor& x) { h.a = x; return std::vector{x}; }},
-      {"a result", [](Held& h, const Tensor& x) { h.a = x * 2; return std::vector{x, h.a}; }},
-      {"twice", [](Held& h, const Tensor& x) { h.a = h.b = x + 1; return std::vector<Tensor>{}; }},
-      {"beside a view", [](Held& h, const Tensor& x) { h.a = x + 1; h.b = h.a.t(); return std::vector{h.b, h.a.t()}; }},
-      {"a view of an argument", [](Held& h, const Tensor& x) { h.a = x.t(); h.b = x; return std::vector{h.a}; }},
-      {"set_", [](Held& h, const Tensor& x) { Tensor r = x + 1; x.set_(r); h.a = x; return std::vector{r}; }},
+      {"an argument",
+       [](Held& h, const Tensor& x) {
+         h.a = x;
+         return std::vector{x};
+       }},
+      {"a result",
+       [](Held& h, const Tensor& x) {
+         h.a = x * 2;
+         return std::vector{x, h.a};
+       }},
+      {"twice",
+       [](Held& h, const Tensor& x) {
+         h.a = h.b = x + 1;
+         return std::vector<Tensor>{};
+       }},
+      {"beside a view",
+       [](Held& h, const Tensor& x) {
+         h.a = x + 1;
+         h.b = h.a.t();
+         return std::vector{h.b, h.a.t()};
+       }},
+      {"a view of an argument",
+       [](Held& h, const Tensor& x) {
+         h.a = x.t();
+         h.b = x;
+         return std::vector{h.a};
+       }},
+      {"set_",
+       [](Held& h, const Tensor& x) {
+         Tensor r = x + 1;
+         x.set_(r);
+         h.a = x;
+         return std::vector{r};
+       }},
       {"set_, and views",
        [](Held& h, const Tensor& x) {
          h.b = x * 2;
@@ -144,7 +172,8 @@ struct Net {
 
 TEST(CapturedVariable, OtherWeightsWhileSomebodyHoldsTheOldOnes) {
   Net net{{{full({2}, 2.0), full({2}, 1.0)}, {full({2}, 3.0), std::nullopt}}, {{"tail", ones({1})}}};
-  const Net first = net, second{{{full({2}, 5.0), full({2}, 0.0)}, {full({2}, 7.0), std::nullopt}}, {{"tail", zeros({1})}}};
+  const Net first = net,
+            second{{{full({2}, 5.0), full({2}, 0.0)}, {full({2}, 7.0), std::nullopt}}, {{"tail", zeros({1})}}};
   auto f = compile([&](Tensor x) { return net(x); });
   for (int i = 0; i < 6; ++i) {
     net.layers[0] = (i % 2 ? second : first).layers[0];
@@ -249,32 +278,100 @@ TEST(ChangedVariable, SwappedInside) {
   EXPECT_EQ(step.stats().eager_fallbacks, 0) << step.stats().last_fallback_reason;
 }
 
-// Programs that keep a state in variables, run as they are and compiled: calls of two sizes in turn, and the state of one kept by
-// somebody else.
+// Programs that keep a state in variables, run as they are and compiled: calls of two sizes in turn, and the state of
+// one kept by somebody else.
 struct State {
   Tensor h, best, last;
   std::vector<Tensor> ring;
 };
-State state_of(std::int64_t n) { return {ones({n, 2}), full({n, 2}, 2.0), zeros({n, 2}), {ones({n, 2}), full({n, 2}, 2.0), full({n, 2}, 3.0)}}; }
+State state_of(std::int64_t n) {
+  return {ones({n, 2}), full({n, 2}, 2.0), zeros({n, 2}), {ones({n, 2}), full({n, 2}, 2.0), full({n, 2}, 3.0)}};
+}
 std::vector<Tensor*> handles_of(State& s) { return {&s.h, &s.best, &s.last, &s.ring[0], &s.ring[1], &s.ring[2]}; }
 
 TEST(AssignedVariable, AsTheFunctionAssignsIt) {
   using Body = std::function<std::vector<Tensor>(State&, Tensor)>;
   const std::pair<const char*, Body> bodies[] = {
-      {"decays", [](State& s, Tensor x) { s.h = s.h * 0.5 + x; return std::vector{s.h.sum()}; }},
-      {"returned, too", [](State& s, Tensor x) { s.h = s.h * 0.5 + x; return std::vector{s.h, s.h.slice(0, 0, 1), x}; }},
-      {"several times", [](State& s, Tensor x) { for (int i = 0; i < 3; ++i) s.h = s.h * x + 1.0; return std::vector<Tensor>{}; }},
-      {"never read", [](State& s, Tensor x) { s.last = x * 2.0; return std::vector{x + 1.0}; }},
-      {"an argument", [](State& s, Tensor x) { s.last = x; return std::vector{s.h + x}; }},
-      {"a view of an argument that is written", [](State& s, Tensor x) { x.add_(1); s.last = x.slice(0, 0, 1); return std::vector{x}; }},
-      {"each other", [](State& s, Tensor x) { std::swap(s.h, s.best); s.h.add_(x); return std::vector{s.best * 1.0}; }},
-      {"each other, unread", [](State& s, Tensor x) { std::swap(s.h, s.best); return std::vector{x + 1.0}; }},
-      {"one and the other", [](State& s, Tensor x) { s.last = s.h; s.h = s.h + x; return std::vector{s.h - s.last}; }},
-      {"two get one", [](State& s, Tensor x) { s.h = s.best = x * s.h; return std::vector<Tensor>{}; }},
-      {"twice to and fro", [](State& s, Tensor x) { std::swap(s.h, s.best); std::swap(s.h, s.best); return std::vector{s.h + x}; }},
-      {"a ring", [](State& s, Tensor x) { std::rotate(s.ring.begin(), s.ring.begin() + 1, s.ring.end()); s.ring.back() = x + s.ring[0]; return std::vector{s.ring[1] * 1.0}; }},
-      {"written, then assigned", [](State& s, Tensor x) { s.h.mul_(2); s.last = s.h; s.h = s.h + x; return std::vector<Tensor>{}; }},
-      {"two views of one", [](State& s, Tensor x) { Tensor y = x * 3.0; s.h = y.t().t(); s.best = y.slice(1, 0, 1); s.last = y; return std::vector{y}; }},
+      {"decays",
+       [](State& s, Tensor x) {
+         s.h = s.h * 0.5 + x;
+         return std::vector{s.h.sum()};
+       }},
+      {"returned, too",
+       [](State& s, Tensor x) {
+         s.h = s.h * 0.5 + x;
+         return std::vector{s.h, s.h.slice(0, 0, 1), x};
+       }},
+      {"several times",
+       [](State& s, Tensor x) {
+         for (int i = 0; i < 3; ++i) s.h = s.h * x + 1.0;
+         return std::vector<Tensor>{};
+       }},
+      {"never read",
+       [](State& s, Tensor x) {
+         s.last = x * 2.0;
+         return std::vector{x + 1.0};
+       }},
+      {"an argument",
+       [](State& s, Tensor x) {
+         s.last = x;
+         return std::vector{s.h + x};
+       }},
+      {"a view of an argument that is written",
+       [](State& s, Tensor x) {
+         x.add_(1);
+         s.last = x.slice(0, 0, 1);
+         return std::vector{x};
+       }},
+      {"each other",
+       [](State& s, Tensor x) {
+         std::swap(s.h, s.best);
+         s.h.add_(x);
+         return std::vector{s.best * 1.0};
+       }},
+      {"each other, unread",
+       [](State& s, Tensor x) {
+         std::swap(s.h, s.best);
+         return std::vector{x + 1.0};
+       }},
+      {"one and the other",
+       [](State& s, Tensor x) {
+         s.last = s.h;
+         s.h = s.h + x;
+         return std::vector{s.h - s.last};
+       }},
+      {"two get one",
+       [](State& s, Tensor x) {
+         s.h = s.best = x * s.h;
+         return std::vector<Tensor>{};
+       }},
+      {"twice to and fro",
+       [](State& s, Tensor x) {
+         std::swap(s.h, s.best);
+         std::swap(s.h, s.best);
+         return std::vector{s.h + x};
+       }},
+      {"a ring",
+       [](State& s, Tensor x) {
+         std::rotate(s.ring.begin(), s.ring.begin() + 1, s.ring.end());
+         s.ring.back() = x + s.ring[0];
+         return std::vector{s.ring[1] * 1.0};
+       }},
+      {"written, then assigned",
+       [](State& s, Tensor x) {
+         s.h.mul_(2);
+         s.last = s.h;
+         s.h = s.h + x;
+         return std::vector<Tensor>{};
+       }},
+      {"two views of one",
+       [](State& s, Tensor x) {
+         Tensor y = x * 3.0;
+         s.h = y.t().t();
+         s.best = y.slice(1, 0, 1);
+         s.last = y;
+         return std::vector{y};
+       }},
   };
   for (const auto& [name, body] : bodies) {
     State compiled = state_of(3), eager = state_of(3);
@@ -292,7 +389,8 @@ TEST(AssignedVariable, AsTheFunctionAssignsIt) {
       a.insert(a.end(), got.begin(), got.end()), b.insert(b.end(), want.begin(), want.end());
       for (Tensor* h : handles_of(compiled)) a.push_back(*h);
       for (Tensor* h : handles_of(eager)) b.push_back(*h);
-      a.insert(a.end(), old_compiled.begin(), old_compiled.end()), b.insert(b.end(), old_eager.begin(), old_eager.end());
+      a.insert(a.end(), old_compiled.begin(), old_compiled.end()),
+          b.insert(b.end(), old_eager.begin(), old_eager.end());
       ASSERT_EQ(a.size(), b.size());
       for (int later = 0; later < 2; ++later) {
         for (std::size_t i = 0; i < a.size(); ++i) {
@@ -303,7 +401,8 @@ TEST(AssignedVariable, AsTheFunctionAssignsIt) {
           }
         }
         if (call == 2)
-          for (std::size_t i = 0; i < a.size(); ++i) a[i].add_(static_cast<double>(i)), b[i].add_(static_cast<double>(i));
+          for (std::size_t i = 0; i < a.size(); ++i)
+            a[i].add_(static_cast<double>(i)), b[i].add_(static_cast<double>(i));
       }
     }
     EXPECT_EQ(f.stats().eager_fallbacks, 0) << name << ": " << f.stats().last_fallback_reason;
@@ -459,13 +558,14 @@ TEST(AssignedVariable, OfTheFunctionItself) {
     EXPECT_TRUE(equal(mean(x), h)) << i;
     EXPECT_TRUE(equal(cell(x), twin(x))) << i;
   }
-  EXPECT_EQ(mean.stats().eager_fallbacks + cell.stats().eager_fallbacks, 0) << mean.stats().last_fallback_reason << cell.stats().last_fallback_reason;
+  EXPECT_EQ(mean.stats().eager_fallbacks + cell.stats().eager_fallbacks, 0)
+      << mean.stats().last_fallback_reason << cell.stats().last_fallback_reason;
 }
 
 Tensor g_state;
 
-// A variable that held nothing was there before if it stands where nothing is made while the function runs: with who called it, in the function
-// object, among those that live as long as the program.
+// A variable that held nothing was there before if it stands where nothing is made while the function runs: with who
+// called it, in the function object, among those that live as long as the program.
 TEST(AssignedVariable, ThatHeldNothing) {
   Tensor h, last;
   auto f = compile([&](Tensor x) {
@@ -503,7 +603,10 @@ TEST(AssignedVariable, ThatHeldNothing) {
   }
   // Two change places, one of which holds nothing; one gets nothing.
   Tensor a = ones({2}), b;
-  auto swaps = compile([&](Tensor x) { std::swap(a, b); return x + 1.0; });
+  auto swaps = compile([&](Tensor x) {
+    std::swap(a, b);
+    return x + 1.0;
+  });
   for (int i = 0; i < 5; ++i) {
     swaps(ones({2}));
     EXPECT_EQ(a.defined(), i % 2 == 1);
@@ -513,8 +616,8 @@ TEST(AssignedVariable, ThatHeldNothing) {
   EXPECT_EQ(swaps.stats().eager_fallbacks, 0) << swaps.stats().last_fallback_reason;
 }
 
-// Elsewhere it may have been made by the function, with the object that it is in: a replay could not tell which. The first call serves itself
-// alone, and the variable is known from then on.
+// Elsewhere it may have been made by the function, with the object that it is in: a replay could not tell which. The
+// first call serves itself alone, and the variable is known from then on.
 TEST(AssignedVariable, ThatHeldNothingOnTheHeap) {
   struct Cell {
     Tensor state;
@@ -698,7 +801,12 @@ TEST(AssignedVariable, IsAsBeforeAfterAnyError) {
 TEST(AssignedVariable, IsChecked) {
   Tensor h = ones({2});
   double rate = 0.5;
-  auto f = compile([&](Tensor x) { h = h * rate + x; return x * 2.0; }, {.check = 1});
+  auto f = compile(
+      [&](Tensor x) {
+        h = h * rate + x;
+        return x * 2.0;
+      },
+      {.check = 1});
   for (int i = 0; i < 4; ++i) f(ones({2}));
   EXPECT_EQ(at(h, 0), 1.9375f);
   EXPECT_GT(f.stats().checks, 0);
@@ -772,9 +880,25 @@ TEST(ChangedVariable, HoldsTheTensorsThemselves) {
   Tensor w = ones({2});
   using Body = std::function<Tensor(const Tensor& x, const Tensor& y)>;
   const std::tuple<const char*, Body, const char*> bodies[] = {
-      {"list = {x, y}", [&](const Tensor& x, const Tensor& y) { list = {x, y}; return x * 2; }, "xy"},
-      {"a result", [&](const Tensor& x, const Tensor& y) { Tensor r = x * 2; list = {y, r, r}; return r; }, "yrr"},
-      {"captured", [&](const Tensor& x, const Tensor&) { list = {w, x}; return x * 2; }, "wx"},
+      {"list = {x, y}",
+       [&](const Tensor& x, const Tensor& y) {
+         list = {x, y};
+         return x * 2;
+       },
+       "xy"},
+      {"a result",
+       [&](const Tensor& x, const Tensor& y) {
+         Tensor r = x * 2;
+         list = {y, r, r};
+         return r;
+       },
+       "yrr"},
+      {"captured",
+       [&](const Tensor& x, const Tensor&) {
+         list = {w, x};
+         return x * 2;
+       },
+       "wx"},
       {"push_back",
        [&](const Tensor& x, const Tensor& y) {
          list.push_back(x), list.push_back(y), list.push_back(x);
@@ -802,8 +926,18 @@ TEST(ChangedVariable, HoldsTheTensorsThemselves) {
          return x * 2;
        },
        "yx"},
-      {"written", [&](const Tensor& x, const Tensor& y) { y.add_(1), list = {x, y}; return x * 2; }, "xy"},
-      {"a view", [&](const Tensor& x, const Tensor& y) { list = {x.view({2, 1}), y}; return x * 2; }, "-y"},
+      {"written",
+       [&](const Tensor& x, const Tensor& y) {
+         y.add_(1), list = {x, y};
+         return x * 2;
+       },
+       "xy"},
+      {"a view",
+       [&](const Tensor& x, const Tensor& y) {
+         list = {x.view({2, 1}), y};
+         return x * 2;
+       },
+       "-y"},
   };
   for (const auto& [name, body, expected] : bodies)
     for (bool reserved : {false, true}) {
@@ -971,7 +1105,8 @@ TEST(ChangedVariable, ManyKindsOfCallsThatCannotBeCompiled) {
   auto f = compile([](Tensor x, double k) { return x * (x.sum().item<double>() + k); }, {.max_specializations = 4});
   int traces = static_cast<int>(counters().traces.value());
   for (int i = 0; i < 20; ++i) EXPECT_EQ(at(f(ones({1}), i), 0), 1.0f + static_cast<float>(i));
-  EXPECT_LE(static_cast<int>(counters().traces.value()) - traces, 4 + 8) << "a trace of f for each of the first, and those of eager operators";
+  EXPECT_LE(static_cast<int>(counters().traces.value()) - traces, 4 + 8)
+      << "a trace of f for each of the first, and those of eager operators";
   EXPECT_EQ(f.stats().eager_fallbacks, 20);
 }
 

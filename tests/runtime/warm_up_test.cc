@@ -24,7 +24,8 @@ TEST(WarmUp, CallsOfTheseSizesFindAllThatTheyNeed) {
   f.seal();
   const ProcessStats before = stats();
   const std::int64_t pool = stats().pool_bytes;
-  for (int n : {4, 16, 4}) EXPECT_TRUE(equal(f(ones({n, 8}), ones({8, 8})), softmax(matmul(ones({n, 8}), ones({8, 8})), -1) * 2.0));
+  for (int n : {4, 16, 4})
+    EXPECT_TRUE(equal(f(ones({n, 8}), ones({8, 8})), softmax(matmul(ones({n, 8}), ones({8, 8})), -1) * 2.0));
   EXPECT_EQ(f.stats().compilations, 1);
   EXPECT_EQ(f.stats().recordings_made, 2);
   EXPECT_EQ(f.stats().replays, 3);
@@ -38,12 +39,14 @@ struct Layer {
 };
 
 TEST(WarmUp, ArgumentsAreTakenAsCallsTakeThem) {
-  auto f = compile([](const Layer& l, Tensor x, Int at, Scalar gain, const std::string& how) { return how == "up" ? x.narrow(0, at, 1) * l.w * gain : x * l.heads; },
+  auto f = compile([](const Layer& l, Tensor x, Int at, Scalar gain,
+                      const std::string& how) { return how == "up" ? x.narrow(0, at, 1) * l.w * gain : x * l.heads; },
                    {.arguments = {"layer", "x", "at", "gain", "how"}});
   EXPECT_TRUE(f.warm_up(Layer{empty({4})}, empty({3, 4}), 1, 0.5, "up").compiled);
   f.seal();
   EXPECT_EQ(f(Layer{ones({4})}, ones({3, 4}), 1, 0.25, "up").to_vector<float>()[0], 0.25f);
-  EXPECT_EQ(f(Layer{ones({4})}, ones({3, 4}), 2, 3.0, "up").to_vector<float>()[0], 3.0f) << "other numbers of the same kind";
+  EXPECT_EQ(f(Layer{ones({4})}, ones({3, 4}), 2, 3.0, "up").to_vector<float>()[0], 3.0f)
+      << "other numbers of the same kind";
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
 }
 
@@ -107,7 +110,8 @@ TEST(WarmUp, WhatCannotBeMadeSaysWhy) {
   auto reads = compile([](Tensor x) { return x.item().to_double() > 0 ? x + 1 : x; }, {.name = "reads"});
   Error e = error_of([&] { reads.warm_up(ones({1})); });
   EXPECT_EQ(e.code(), ErrorCode::NotTraceable);
-  EXPECT_NE(std::string(e.what()).find("warm_up: reads would serve such calls eagerly: item: "), std::string::npos) << e.what();
+  EXPECT_NE(std::string(e.what()).find("warm_up: reads would serve such calls eagerly: item: "), std::string::npos)
+      << e.what();
   EXPECT_EQ(reads.stats().eager_fallbacks, 0);
 
   auto off = compile([](Tensor x) { return x + 1; }, {.name = "off", .mode = "off"});

@@ -54,8 +54,9 @@ class Weights : public ::testing::Test {
   std::string path() const { return (dir_ / "w.safetensors").string(); }
   static std::map<std::string, Tensor> tensors(const std::string& prefix = "") {
     std::map<std::string, Tensor> all;
-    for (const char* name : {"embed", "layers.0.norm", "layers.1.norm", "layers.1.bias", "head.scale", "head.weight", "head.tied.norm", "head.tied.wq", "extra.a", "extra.b.c", "pair.0", "pair.1",
-                             "three.0", "three.1", "three.2"})
+    for (const char* name :
+         {"embed", "layers.0.norm", "layers.1.norm", "layers.1.bias", "head.scale", "head.weight", "head.tied.norm",
+          "head.tied.wq", "extra.a", "extra.b.c", "pair.0", "pair.1", "three.0", "three.1", "three.2"})
       all[prefix + name] = full({2}, static_cast<double>(all.size()));
     all[prefix + "layers.0.wq"] = full({2, 2}, 40.0), all[prefix + "layers.1.wq"] = full({2, 2}, 41.0);
     return all;
@@ -111,14 +112,19 @@ TEST_F(Weights, WhatIsThereStaysAndIsHeldTo) {
   m.embed = zeros({3}), m.layers[0].wq = zeros({2, 2}, {.dtype = kInt8});
   const Tensor before = m.head.weight();
   EXPECT_EQ(refused([&] { load_safetensors(path(), m); }, ErrorCode::InvalidArgument),
-            "'F' does not fit the struct: no field takes 'layers.1.bias', 'layers.1.norm', 'layers.1.wq'; 'embed' is [2], the field [3]; 'layers.0.wq' is float32, the field int8");
+            "'F' does not fit the struct: no field takes 'layers.1.bias', 'layers.1.norm', 'layers.1.wq'; 'embed' is "
+            "[2], the field [3]; 'layers.0.wq' is float32, the field int8");
   EXPECT_TRUE(m.head.weight().is_same(before));
   EXPECT_EQ(m.embed.size(0), 3);
   m.layers[0].wq = zeros({2, 2}, {.dtype = kBFloat16});
-  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.strict = false}); }, ErrorCode::InvalidArgument), "'F' does not fit the struct: 'embed' is [2], the field [3]; 'layers.0.wq' is float32, the field bfloat16");
-  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.strict = false, .dtype = kBFloat16}); }, ErrorCode::ShapeMismatch), "'F' does not fit the struct: 'embed' is [2], the field [3]");
+  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.strict = false}); }, ErrorCode::InvalidArgument),
+            "'F' does not fit the struct: 'embed' is [2], the field [3]; 'layers.0.wq' is float32, the field bfloat16");
+  EXPECT_EQ(
+      refused([&] { load_safetensors(path(), m, {.strict = false, .dtype = kBFloat16}); }, ErrorCode::ShapeMismatch),
+      "'F' does not fit the struct: 'embed' is [2], the field [3]");
   m.embed = Tensor();
-  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.strict = false}); }, ErrorCode::DTypeMismatch), "'F' does not fit the struct: 'layers.0.wq' is float32, the field bfloat16");
+  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.strict = false}); }, ErrorCode::DTypeMismatch),
+            "'F' does not fit the struct: 'layers.0.wq' is float32, the field bfloat16");
   load_safetensors(path(), m, {.strict = false, .dtype = kBFloat16});
   EXPECT_EQ(m.layers[0].wq.dtype(), kBFloat16);
   EXPECT_EQ(m.embed.dtype(), kBFloat16);
@@ -132,25 +138,36 @@ TEST_F(Weights, MissingAndExtraNamesAreToldTogether) {
   save_safetensors(path(), all);
   Model m;
   EXPECT_EQ(refused([&] { load_safetensors(path(), m); }, ErrorCode::InvalidArgument),
-            "'F' does not fit the struct: it has no 'embed' (did you mean 'emded'?), 'head.scale' (did you mean 'head.weight'?); no field takes 'emded'");
+            "'F' does not fit the struct: it has no 'embed' (did you mean 'emded'?), 'head.scale' (did you mean "
+            "'head.weight'?); no field takes 'emded'");
   EXPECT_TRUE(m.layers.empty() && !m.pair[0].defined() && m.extra.empty()) << "as it was";
-  EXPECT_EQ(refused([&] { load_safetensors(path(), m, {.prefix = "none."}); }, ErrorCode::InvalidArgument).substr(0, 51), "'F' does not fit the struct: it has no 'none.embed'");
+  EXPECT_EQ(
+      refused([&] { load_safetensors(path(), m, {.prefix = "none."}); }, ErrorCode::InvalidArgument).substr(0, 51),
+      "'F' does not fit the struct: it has no 'none.embed'");
   // Long lists are cut.
   std::vector<Layer> many(40);
-  const std::string text = refused([&] { load_safetensors(path(), many, {.strict = false}); }, ErrorCode::InvalidArgument);
+  const std::string text =
+      refused([&] { load_safetensors(path(), many, {.strict = false}); }, ErrorCode::InvalidArgument);
   EXPECT_NE(text.find("and 72 more"), std::string::npos) << text;
 }
 
 TEST_F(Weights, NamesOfOnesOwnPrefixesAndDevices) {
-  save_safetensors(path(), {{"net.blocks.0.q.weight", ones({2})}, {"net.blocks.0.n.weight", ones({2})}, {"other", ones({1})}});
+  save_safetensors(path(),
+                   {{"net.blocks.0.q.weight", ones({2})}, {"net.blocks.0.n.weight", ones({2})}, {"other", ones({1})}});
   std::vector<Layer> layers(1);
-  load_safetensors(path(), layers, {.prefix = "net.", .device = Device::null(), .how = Reading::Copied, .name = [](const std::string& field) {
-                                      return "blocks." + field.substr(0, field.find('.')) + (field.ends_with("wq") ? ".q" : ".n") + ".weight";
-                                    }});
+  load_safetensors(
+      path(), layers,
+      {.prefix = "net.", .device = Device::null(), .how = Reading::Copied, .name = [](const std::string& field) {
+         return "blocks." + field.substr(0, field.find('.')) + (field.ends_with("wq") ? ".q" : ".n") + ".weight";
+       }});
   EXPECT_EQ(layers[0].wq.device(), Device::null());
   EXPECT_EQ(layers[0].norm.to_vector<float>()[1], 1);
-  EXPECT_EQ(refused([&] { load_safetensors(path(), layers, {.name = [](const std::string&) { return "other"; }}); }, ErrorCode::InvalidArgument).find("two fields take 'other'") != std::string::npos, true);
-  EXPECT_EQ(refused([&] { load_safetensors(path(), layers, {.dtype = kInt8}); }, ErrorCode::InvalidArgument), "WeightOptions::dtype is int8; floating tensors are converted to a floating dtype");
+  EXPECT_EQ(refused([&] { load_safetensors(path(), layers, {.name = [](const std::string&) { return "other"; }}); },
+                    ErrorCode::InvalidArgument)
+                    .find("two fields take 'other'") != std::string::npos,
+            true);
+  EXPECT_EQ(refused([&] { load_safetensors(path(), layers, {.dtype = kInt8}); }, ErrorCode::InvalidArgument),
+            "WeightOptions::dtype is int8; floating tensors are converted to a floating dtype");
 }
 
 TEST_F(Weights, FilesThatAreWrong) {
@@ -159,9 +176,11 @@ TEST_F(Weights, FilesThatAreWrong) {
   save_safetensors(path(), tensors());
   const auto bytes = std::filesystem::file_size(path());
   std::filesystem::resize_file(path(), bytes - 8);
-  EXPECT_NE(refused([&] { load_safetensors(path(), m); }, ErrorCode::FileFormat).find("ends at byte"), std::string::npos);
+  EXPECT_NE(refused([&] { load_safetensors(path(), m); }, ErrorCode::FileFormat).find("ends at byte"),
+            std::string::npos);
   std::filesystem::resize_file(path(), 5);
-  EXPECT_EQ(refused([&] { load_safetensors(path(), m); }, ErrorCode::FileFormat), "'F': the file has 5 bytes; the length of the header alone takes 8");
+  EXPECT_EQ(refused([&] { load_safetensors(path(), m); }, ErrorCode::FileFormat),
+            "'F': the file has 5 bytes; the length of the header alone takes 8");
   EXPECT_TRUE(m.layers.empty());
   Layer undefined;
   EXPECT_EQ(error_of([&] { save_safetensors(path(), undefined); }).code(), ErrorCode::InvalidArgument);

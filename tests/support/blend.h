@@ -11,8 +11,8 @@
 
 namespace reprise::test {
 
-/// An operator that another library computes: out = self * (1 - t) + other * t, of dense Float32, in two steps with a workspace between
-/// them. It has no kernel of ours at all.
+/// An operator that another library computes: out = self * (1 - t) + other * t, of dense Float32, in two steps with a
+/// workspace between them. It has no kernel of ours at all.
 struct Blend {
   /// Both steps' data, as the library would take them along.
   struct Work {
@@ -29,13 +29,16 @@ struct Blend {
   static inline std::atomic<int> queued{0};
 
   static graph::OpId op() {
-    static const std::function<Int(const std::vector<kernels::Operand>&)> workspace = [](const std::vector<kernels::Operand>& o) { return numel(o[0].layout.sizes) * 4; };
-    static const graph::OpId id =
-        graph::register_op({.schema = "test::blend(Tensor self, Tensor other, Scalar t=0.5) -> Tensor", .shape = graph::rules::unary},
-                           {kernels::captured_kernels().fact({queue, &workspace})});
+    static const std::function<Int(const std::vector<kernels::Operand>&)> workspace =
+        [](const std::vector<kernels::Operand>& o) { return numel(o[0].layout.sizes) * 4; };
+    static const graph::OpId id = graph::register_op(
+        {.schema = "test::blend(Tensor self, Tensor other, Scalar t=0.5) -> Tensor", .shape = graph::rules::unary},
+        {kernels::captured_kernels().fact({queue, &workspace})});
     return id;
   }
-  static Tensor of(const Tensor& self, const Tensor& other, Scalar t = 0.5) { return graph::call1(op(), {&self, &other, t}, SourceLoc::current()); }
+  static Tensor of(const Tensor& self, const Tensor& other, Scalar t = 0.5) {
+    return graph::call1(op(), {&self, &other, t}, SourceLoc::current());
+  }
 
  private:
   static bool dense(const kernels::TensorView& v) {
@@ -51,12 +54,16 @@ struct Blend {
     }
     ++queued;
     const kernels::Number& t = a.number(2);
-    Work w{a.tensor(0).data, a.tensor(1).data, a.result().data, static_cast<char*>(a.workspace()), a.result().numel(), static_cast<float>(t.is_float ? t.f : static_cast<double>(t.i))};
+    Work w{a.tensor(0).data,   a.tensor(1).data,
+           a.result().data,    static_cast<char*>(a.workspace()),
+           a.result().numel(), static_cast<float>(t.is_float ? t.f : static_cast<double>(t.i))};
     if (!a.stream) return scale(&w), add(&w);
-    if (submit(a.stream, scale, &w, sizeof w) || submit(a.stream, add, &w, sizeof w)) *a.fault = {true, ErrorCode::DeviceFailed, "cannot be queued"};
+    if (submit(a.stream, scale, &w, sizeof w) || submit(a.stream, add, &w, sizeof w))
+      *a.fault = {true, ErrorCode::DeviceFailed, "cannot be queued"};
   }
   static float* at(char* p, std::int64_t n, bool write) {
-    return static_cast<float*>(reach ? reach(reinterpret_cast<std::uint64_t>(p), static_cast<std::size_t>(4 * n), write, "blend") : p);
+    return static_cast<float*>(
+        reach ? reach(reinterpret_cast<std::uint64_t>(p), static_cast<std::size_t>(4 * n), write, "blend") : p);
   }
   static void scale(void* data) {
     const Work& w = *static_cast<const Work*>(data);

@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-/// Documents whose examples a test compiles and runs: each stands in the test's own source, but for the spaces before its lines.
+/// Documents whose examples a test compiles and runs: each stands in the test's own source, but for the spaces before
+/// its lines.
 namespace reprise::test {
 
 inline std::string read_source(const std::string& path) {

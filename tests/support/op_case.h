@@ -32,31 +32,24 @@ inline std::string describe(const OpCase& c) {
   std::string s(graph::op(c.op).name());
   for (const OpArg& a : c.args) {
     s += " ";
-    if (auto* t = std::get_if<Tensor>(&a))
-      s += t->defined() ? describe(*t) : "None";
+    if (auto* t = std::get_if<Tensor>(&a)) s += t->defined() ? describe(*t) : "None";
     else if (auto* l = std::get_if<std::vector<Tensor>>(&a))
       for (const Tensor& t : *l) s += t.defined() ? describe(t) : "None";
-    else if (auto* i = std::get_if<Int>(&a))
-      s += i->str();
-    else if (auto* n = std::get_if<Scalar>(&a))
-      s += n->str();
+    else if (auto* i = std::get_if<Int>(&a)) s += i->str();
+    else if (auto* n = std::get_if<Scalar>(&a)) s += n->str();
     else if (auto* v = std::get_if<std::vector<Int>>(&a))
       for (Int i : *v) s += i.str() + ",";
-    else if (auto* b = std::get_if<bool>(&a))
-      s += *b ? "true" : "false";
-    else if (auto* d = std::get_if<DType>(&a))
-      s += std::string(dtype_short_name(*d));
-    else if (auto* x = std::get_if<std::string>(&a))
-      s += "'" + *x + "'";
-    else
-      s += "None";
+    else if (auto* b = std::get_if<bool>(&a)) s += *b ? "true" : "false";
+    else if (auto* d = std::get_if<DType>(&a)) s += std::string(dtype_short_name(*d));
+    else if (auto* x = std::get_if<std::string>(&a)) s += "'" + *x + "'";
+    else s += "None";
   }
   return s;
 }
 
 /// The case's arguments with its tensors (in order) replaced by `tensors`.
 inline std::vector<graph::CallArg> call_args(const OpCase& c, const std::vector<Tensor>& tensors,
-                               std::vector<std::vector<Tensor>>& lists) {
+                                             std::vector<std::vector<Tensor>>& lists) {
   std::vector<graph::CallArg> out;
   std::size_t next = 0;
   lists.reserve(c.args.size());

@@ -127,15 +127,21 @@ TEST(DLPack, RefusalsLeaveTheCallerItsTensor) {
       {"null", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.data = nullptr; }},
       {"0 lanes", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.type.lanes = 0; }},
       {"not -2147483648", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.rank = INT32_MIN; }},
-      {"byte offset 18446744073709551612 reaches", ErrorCode::InvalidArgument, [](Foreign& f) { f.managed.view.byte_offset = -4; }},
+      {"byte offset 18446744073709551612 reaches", ErrorCode::InvalidArgument,
+       [](Foreign& f) { f.managed.view.byte_offset = -4; }},
       {"beyond any memory", ErrorCode::InvalidArgument,
-       [](Foreign& f) { f.managed.view.byte_offset = (UINT64_MAX - reinterpret_cast<std::uintptr_t>(f.managed.view.data)) / 8 * 8; }},
+       [](Foreign& f) {
+         f.managed.view.byte_offset = (UINT64_MAX - reinterpret_cast<std::uintptr_t>(f.managed.view.data)) / 8 * 8;
+       }},
       {"beyond any memory", ErrorCode::InvalidArgument, [](Foreign& f) { f.sizes[0] = std::int64_t{1} << 62; }},
-      {"beyond any memory", ErrorCode::InvalidArgument, [](Foreign& f) { f.sizes[0] = (INT64_MAX >> 4), f.sizes[1] = 1; }},
+      {"beyond any memory", ErrorCode::InvalidArgument,
+       [](Foreign& f) { f.sizes[0] = (INT64_MAX >> 4), f.sizes[1] = 1; }},
       {"beyond any memory", ErrorCode::InvalidArgument,
        [](Foreign& f) { f.strides[0] = INT64_MAX, f.strides[1] = 1, f.managed.view.strides = f.strides; }},
       {"beyond any memory", ErrorCode::InvalidArgument,
-       [](Foreign& f) { f.strides[0] = INT64_MAX / 4, f.strides[1] = INT64_MAX / 4, f.managed.view.strides = f.strides; }},
+       [](Foreign& f) {
+         f.strides[0] = INT64_MAX / 4, f.strides[1] = INT64_MAX / 4, f.managed.view.strides = f.strides;
+       }},
       {"beyond any memory", ErrorCode::InvalidArgument,  // nothing in it, but its strides would wrap
        [](Foreign& f) {
          static std::int64_t sizes[] = {0, INT64_MAX / 2, 3};

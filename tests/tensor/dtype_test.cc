@@ -29,10 +29,8 @@ TEST(HalfConversion, AllValuesBothWays) {
       EXPECT_TRUE(std::isnan(static_cast<float>(Half(f)))) << b;
       continue;
     }
-    if (special)
-      EXPECT_EQ(f, b & 0x8000 ? -INFINITY : INFINITY);
-    else
-      EXPECT_EQ(f, value_of_half(h.bits)) << b;
+    if (special) EXPECT_EQ(f, b & 0x8000 ? -INFINITY : INFINITY);
+    else EXPECT_EQ(f, value_of_half(h.bits)) << b;
     EXPECT_EQ(Half(f).bits, b);
     EXPECT_EQ(std::signbit(f), (b & 0x8000) != 0) << b;
   }
@@ -67,10 +65,8 @@ TEST(BFloat16Conversion, AllValuesBothWays) {
     v.bits = static_cast<std::uint16_t>(b);
     float f = static_cast<float>(v);
     EXPECT_EQ(std::bit_cast<std::uint32_t>(f), b << 16);
-    if (!std::isnan(f))
-      EXPECT_EQ(BFloat16(f).bits, b);
-    else
-      EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(f))));
+    if (!std::isnan(f)) EXPECT_EQ(BFloat16(f).bits, b);
+    else EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(f))));
   }
 }
 
@@ -149,7 +145,8 @@ double defined_value(int code, int e, int m, bool infinities) {
   const double sign = code & 0x80 ? -1 : 1;
   if (infinities && exponent == (1 << e) - 1) return mantissa ? NAN : sign * INFINITY;
   if (!infinities && (code & 0x7f) == 0x7f) return NAN;
-  return sign * (exponent ? std::ldexp(1 + mantissa / std::ldexp(1, m), exponent - bias) : std::ldexp(mantissa, 1 - bias - m));
+  return sign *
+         (exponent ? std::ldexp(1 + mantissa / std::ldexp(1, m), exponent - bias) : std::ldexp(mantissa, 1 - bias - m));
 }
 
 template <class T>
@@ -174,7 +171,8 @@ void check_float8(int e, int m, bool infinities) {
     const double a = std::abs(x);
     int best = 0;
     for (int c = 0; c <= last; ++c) {
-      const double d = std::abs(value[static_cast<std::size_t>(c)] - a), b = std::abs(value[static_cast<std::size_t>(best)] - a);
+      const double d = std::abs(value[static_cast<std::size_t>(c)] - a),
+                   b = std::abs(value[static_cast<std::size_t>(best)] - a);
       if (d < b || (d == b && c % 2 == 0)) best = c;
     }
     const double past = a - value[static_cast<std::size_t>(last)];
@@ -189,8 +187,10 @@ void check_float8(int e, int m, bool infinities) {
     ASSERT_EQ(T(f).bits, nearest(f)) << f;
   }
   for (int c = 0; c < last; ++c) {  // ties, and their neighbours
-    const float middle = static_cast<float>((value[static_cast<std::size_t>(c)] + value[static_cast<std::size_t>(c + 1)]) / 2);
-    for (float f : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, INFINITY)}) ASSERT_EQ(T(f).bits, nearest(f)) << f;
+    const float middle =
+        static_cast<float>((value[static_cast<std::size_t>(c)] + value[static_cast<std::size_t>(c + 1)]) / 2);
+    for (float f : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, INFINITY)})
+      ASSERT_EQ(T(f).bits, nearest(f)) << f;
   }
   std::uint32_t state = 1;
   for (int i = 0; i < 200000; ++i) {

@@ -31,10 +31,14 @@ TEST(Layout, SymbolicContiguityIsKnownWithoutAGuard) {
 // Strides are written down before the guards that make their sizes equal to others, or numbers.
 TEST(Layout, SymbolicContiguityIsKnownAfterSizesBecameEqualOrOne) {
   ShapeEnv env;
-  auto size = [&](std::uint32_t word, std::int64_t hint) { return env.new_symbol({word, "arg 0 .size(" + std::to_string(word) + ")"}, hint, 0); };
+  auto size = [&](std::uint32_t word, std::int64_t hint) {
+    return env.new_symbol({word, "arg 0 .size(" + std::to_string(word) + ")"}, hint, 0);
+  };
   Int s0 = size(0, 5), s1 = size(1, 7), s2 = size(2, 5), s3 = size(3, 7), s4 = size(4, 1);
-  Layout first{{s0, s1, 2}, contiguous_strides({s0, s1, 2}), 0}, second{{s2, s3, 2}, contiguous_strides({s2, s3, 2}), 0};
-  Layout mixed{{s0, s3, 2}, contiguous_strides({s2, s1, 2}), 0}, with_one{{s4, s0, 2}, {1, 2, 1}, 0}, turned{{s2, s3}, {1, s2}, 0};
+  Layout first{{s0, s1, 2}, contiguous_strides({s0, s1, 2}), 0},
+      second{{s2, s3, 2}, contiguous_strides({s2, s3, 2}), 0};
+  Layout mixed{{s0, s3, 2}, contiguous_strides({s2, s1, 2}), 0}, with_one{{s4, s0, 2}, {1, 2, 1}, 0},
+      turned{{s2, s3}, {1, s2}, 0};
   EXPECT_FALSE(known_contiguous(mixed));
   EXPECT_FALSE(known_contiguous(with_one));
   EXPECT_TRUE(static_cast<bool>(s0 == s2) && static_cast<bool>(s3 == s1) && static_cast<bool>(s4 == 1));

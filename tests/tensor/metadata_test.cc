@@ -227,7 +227,8 @@ TEST(Traced, HasMetadataButNoBytes) {
     EXPECT_EQ(t.size(1).value(), 3);
     EXPECT_EQ(t.numel().value(), 6);
     EXPECT_TRUE(t.is_contiguous());
-    EXPECT_EQ(code_of([&] { t.shares_storage_with(u); }), ErrorCode::NotTraceable);  // only a trace on this thread can answer
+    // only a trace on this thread can answer
+    EXPECT_EQ(code_of([&] { t.shares_storage_with(u); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.shares_storage_with(tensor_of(std::vector<float>{1})); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.storage_offset(); }), ErrorCode::NotTraceable);
     EXPECT_EQ(code_of([&] { t.item(); }), ErrorCode::NotTraceable);

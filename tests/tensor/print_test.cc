@@ -57,7 +57,8 @@ TEST(Print, LargeTensorsAreSummarised) {
 }
 
 TEST(Print, StridesOfSingleRowsMayBeAnything) {
-  EXPECT_EQ(tensor_of(std::vector<std::int64_t>{1, 2, 3}).as_strided({1, 3}, {INT64_MAX, 1}).str(), "tensor([[1, 2, 3]], dtype=int64)");
+  EXPECT_EQ(tensor_of(std::vector<std::int64_t>{1, 2, 3}).as_strided({1, 3}, {INT64_MAX, 1}).str(),
+            "tensor([[1, 2, 3]], dtype=int64)");
 }
 
 TEST(Print, LongRowsAreWrapped) {

@@ -174,7 +174,8 @@ TEST_F(SafeTensorsTest, HeadersThatAreNotWhatTheyShouldBe) {
   hand_made(R"({"a":{"dtype":{"x":{"y":1}},"shape":[],"data_offsets":[0,4]}})", "0000");
   expect_bad({"nests deeper"});
   std::string deep(100'000, '[');
-  for (std::string before : {R"({"a":)", R"({"a":{"shape":)", R"({"a":{"dtype":"F32","data_offsets":[0,4],"shape":[1,)", R"({"__metadata__":{"x":)"}) {
+  for (std::string before : {R"({"a":)", R"({"a":{"shape":)", R"({"a":{"dtype":"F32","data_offsets":[0,4],"shape":[1,)",
+                             R"({"__metadata__":{"x":)"}) {
     hand_made(before + deep, "");
     expect_bad({"nests deeper"});
     hand_made(before + deep + std::string(100'000, ']') + "}}", "");
@@ -287,13 +288,15 @@ TEST_F(SafeTensorsTest, TimeFollowsTheNumberOfTensors) {
   constexpr int kTensors = 40'000;
   std::string header = "{";
   for (int i = 0; i < kTensors; ++i)
-    header += (i ? "," : "") + ("\"t" + std::to_string(i)) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" + std::to_string(i) + "," + std::to_string(i + 1) + "]}";
+    header += (i ? "," : "") + ("\"t" + std::to_string(i)) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+              std::to_string(i) + "," + std::to_string(i + 1) + "]}";
   hand_made(header + "}", std::string(kTensors, 'x'));
   const auto begin = std::chrono::steady_clock::now();
   SafeTensors st = load_safetensors(path());
   EXPECT_EQ(st.names().size(), static_cast<std::size_t>(kTensors));
   EXPECT_EQ(st.at("t39999").item().to_int().value(), 'x');
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8)) << "was 30 s when each tensor looked through those before it";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8))
+      << "was 30 s when each tensor looked through those before it";
 }
 
 TEST_F(SafeTensorsTest, NoFileIsWaitedFor) {
@@ -342,7 +345,8 @@ TEST_F(SafeTensorsTest, AFileThatWasCutOffIsAnError) {
       FAIL() << "did not throw";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::Io);
-      EXPECT_NE(e.message().find("was cut off after it was loaded: tensor 'b' ends at byte "), std::string::npos) << e.what();
+      EXPECT_NE(e.message().find("was cut off after it was loaded: tensor 'b' ends at byte "), std::string::npos)
+          << e.what();
       EXPECT_NE(e.message().find("the file has 500000"), std::string::npos) << e.what();
     }
     fs::resize_file(path(), 10);
@@ -353,7 +357,8 @@ TEST_F(SafeTensorsTest, AFileThatWasCutOffIsAnError) {
 }
 
 TEST_F(SafeTensorsTest, CopiedTensorsStandAlone) {
-  save_safetensors(path(), {{"a", tensor_of(std::vector<float>{1, 2, 3})}, {"none", from_blob(nullptr, {0, 2}, kFloat32)}});
+  save_safetensors(path(),
+                   {{"a", tensor_of(std::vector<float>{1, 2, 3})}, {"none", from_blob(nullptr, {0, 2}, kFloat32)}});
   SafeTensors st = load_safetensors(path(), Reading::Copied);
   Tensor a = st.at("a");
   EXPECT_EQ(st.at("none").numel().value(), 0);

@@ -1,5 +1,6 @@
-// Would the validator notice? Each check of each guard set of many functions is dropped, and made weaker, one at a time: either what the
-// specialization relies on does not follow any more, or the other checks imply it, which is counted.
+// Would the validator notice? Each check of each guard set of many functions is dropped, and made weaker, one at a
+// time: either what the specialization relies on does not follow any more, or the other checks imply it, which is
+// counted.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -54,7 +55,8 @@ void mutate(const detail::Specialization& s, const std::vector<Claim>& claims, T
     }
     for (std::size_t m = 0; m < mutants.size(); ++m) {
       ++tally.mutants;
-      const std::string what = s.name + ": " + s.guards.text(static_cast<std::uint32_t>(i)) + (m ? "  (weaker)" : "  (dropped)");
+      const std::string what =
+          s.name + ": " + s.guards.text(static_cast<std::uint32_t>(i)) + (m ? "  (weaker)" : "  (dropped)");
       if (!failures(s, claims, {mutants[m], true, true, true}).empty()) {
         ++tally.noticed;
         if (m == 0) tally.by_accesses_alone += !failures(s, claims, {mutants[m], false, true, true}).empty();
@@ -75,10 +77,13 @@ class Mutation : public testing::Test {
   }
   void TearDown() override {
     observer = nullptr;
-    std::printf("%d guard sets, %d checks, %d mutants: %d noticed, %d implied by the other checks; %d of the dropped are noticed by accesses alone\n", tally.sets, tally.checks, tally.mutants,
-                tally.noticed, tally.implied, tally.by_accesses_alone);
+    std::printf(
+        "%d guard sets, %d checks, %d mutants: %d noticed, %d implied by the other checks; %d of the dropped are "
+        "noticed by accesses alone\n",
+        tally.sets, tally.checks, tally.mutants, tally.noticed, tally.implied, tally.by_accesses_alone);
     for (const std::string& r : tally.redundant) std::printf("  implied: %s\n", r.c_str());
-    EXPECT_LE(static_cast<int>(tally.redundant.size()) * 100, 10 * tally.checks) << "checks that the others imply cost every call";
+    EXPECT_LE(static_cast<int>(tally.redundant.size()) * 100, 10 * tally.checks)
+        << "checks that the others imply cost every call";
     for (const std::string& u : tally.unnoticed) ADD_FAILURE() << "nobody notices: " << u;
     EXPECT_GT(tally.noticed, 0);
   }
@@ -102,7 +107,8 @@ TEST_F(Mutation, OfOperators) {
         args.push_back(std::visit(
             [&](const auto& v) -> graph::CallArg {
               using T = std::decay_t<decltype(v)>;
-              if constexpr (std::is_same_v<T, Tensor>) return v.defined() ? graph::CallArg(&v) : graph::CallArg(std::monostate{});
+              if constexpr (std::is_same_v<T, Tensor>)
+                return v.defined() ? graph::CallArg(&v) : graph::CallArg(std::monostate{});
               else if constexpr (std::is_same_v<T, std::vector<Tensor>>) return TensorArrayRef(lists.emplace_back(v));
               else if constexpr (std::is_same_v<T, std::vector<Int>>) return IntArrayRef(v);
               else if constexpr (std::is_same_v<T, std::string>) return std::string_view(v);
@@ -134,8 +140,18 @@ TEST_F(Mutation, OfBranchesAndNumbers) {
   run([](Tensor a, Int n) { return a.slice(0, 0, n); }, x, Int(3));
   run([](Tensor a, Int n) { return a.slice(0, n, n + 2) * 2.0; }, x, Int(3));
   run([](Tensor a, Int n) { return a.slice(0, 0, n * 2); }, x, Int(3));
-  run([](Tensor c, Tensor a, Int n) { c.slice(0, n, n + a.size(0)).copy_(a); return c.slice(0, 0, n + a.size(0)).sum(0); }, cache, x, Int(4));
-  run([](Tensor a) { assume(a.size(0) % 2 == 0); return a.view({2, a.size(0) / 2, a.size(1)}).sum(0); }, x);
+  run(
+      [](Tensor c, Tensor a, Int n) {
+        c.slice(0, n, n + a.size(0)).copy_(a);
+        return c.slice(0, 0, n + a.size(0)).sum(0);
+      },
+      cache, x, Int(4));
+  run(
+      [](Tensor a) {
+        assume(a.size(0) % 2 == 0);
+        return a.view({2, a.size(0) / 2, a.size(1)}).sum(0);
+      },
+      x);
   run([](Tensor a) { return a.view({-1}); }, x);
   run([](Tensor a) { return a.view({a.size(0) / 2, a.size(1) * 2}); }, x);
   run([](Tensor a, Tensor b) { return matmul(a, b); }, x, randn({6, 5}));
@@ -148,7 +164,12 @@ TEST_F(Mutation, OfBranchesAndNumbers) {
   run([](Tensor a, Int n) { return a.expand({n, a.size(0)}) + 1.0; }, v, Int(4));
   run([](Int n, Int m) { return zeros({n, m}) + 1.0; }, Int(4), Int(3));
   run([](Tensor a, Int n) { return a.as_strided({n, 2}, {2, 1}, 1) * 2.0; }, v, Int(2));
-  run([](Tensor a) { a.add_(1.0); return a.sum(); }, x.clone());
+  run(
+      [](Tensor a) {
+        a.add_(1.0);
+        return a.sum();
+      },
+      x.clone());
   run([](Tensor a) { return Int::min(a.size(0), a.size(1)) == a.size(1) ? a.slice(0, 0, a.size(1)) : a; }, x);
   run([](Tensor a) { return a.unbind(0)[1]; }, randn({3, 4}));
   run([](Tensor a) { return a.split(3, 0)[1]; }, x);
@@ -162,7 +183,8 @@ TEST(Proofs, OfStridesOfStrides) {
   auto f = compile([](Tensor sound, Tensor a, Tensor b) {
     Tensor x = linear(pad(sound, {200, 40}).unfold(0, 400, 160), a), p = pad(x, {0, 0, 1, 1});
     const Int time = x.size(0);
-    return linear(p.slice(0, 0, time, 2), b) + linear(p.slice(0, 1, 1 + time, 2), b) + linear(p.slice(0, 2, 2 + time, 2), b);
+    return linear(p.slice(0, 0, time, 2), b) + linear(p.slice(0, 1, 1 + time, 2), b) +
+           linear(p.slice(0, 2, 2 + time, 2), b);
   });
   f(randn({4000}), randn({8, 400}), randn({4, 8}));
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
@@ -172,7 +194,7 @@ TEST(Exceptions, AreTold) {
   std::ifstream in(std::string(REPRISE_SOURCE_DIR) + "/docs/validation.md");
   const std::string page((std::istreambuf_iterator<char>(in)), {});
   int rows = 0;
-#define REPRISE_VALIDATE_EXCEPTION(name, what, why) \
+#define REPRISE_VALIDATE_EXCEPTION(name, what, why)                                           \
   EXPECT_NE(page.find("\n| " #name " | " what " | " why " |\n"), std::string::npos) << #name; \
   ++rows;
 #include "validate/exceptions.def"

@@ -27,10 +27,13 @@ TEST(Terms, BoundsOfQuotientsAreThoseOfNumbers) {
               const Wide z = y == 0 ? 0 : x / y;
               lo = any ? std::min(lo, z) : z, hi = any ? std::max(hi, z) : z, any = true;
             }
-          const std::string of = "[" + std::to_string(a) + ", " + std::to_string(b) + "] / [" + std::to_string(c) + ", " + std::to_string(d) + "]";
-          EXPECT_TRUE(known.lo <= lo && hi <= known.hi) << of << " is in [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
+          const std::string of = "[" + std::to_string(a) + ", " + std::to_string(b) + "] / [" + std::to_string(c) +
+                                 ", " + std::to_string(d) + "]";
+          EXPECT_TRUE(known.lo <= lo && hi <= known.hi)
+              << of << " is in [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
           if (c >= 1) {
-            EXPECT_TRUE(known.lo == lo && known.hi == hi) << of << ": [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
+            EXPECT_TRUE(known.lo == lo && known.hi == hi)
+                << of << ": [" << to_string(known.lo) << ", " << to_string(known.hi) << "]";
           }
         }
 }
@@ -50,7 +53,8 @@ TEST(Terms, OneNumberDividedTwice) {
             below = below && times * (x / (k * d)) <= x / d + more;
             above = above && x / d <= times * (x / (k * d)) + more;
           }
-          const std::string of = std::to_string(times) + " * (n / " + std::to_string(k * d) + ") and n / " + std::to_string(d) + " + " + std::to_string(more);
+          const std::string of = std::to_string(times) + " * (n / " + std::to_string(k * d) + ") and n / " +
+                                 std::to_string(d) + " + " + std::to_string(more);
           const bool below_proved = prover.quickly(at_most_zero(w * (Poly(times) * coarse - fine - Poly(more))));
           const bool above_proved = prover.quickly(at_most_zero(w * (fine - Poly(times) * coarse - Poly(more))));
           EXPECT_TRUE(below || !below_proved) << of;

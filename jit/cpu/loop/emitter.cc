@@ -96,7 +96,8 @@ void LoopEmitter::tasks(Value* begin, Value* end) {
   const bool chunks = v_kept_ && vdim_ >= 0, tiled = tiling_.dim >= 0;
   auto count = [&](int d, std::int64_t size) {
     Value* n = extents_[static_cast<std::size_t>(d)];
-    counts.push_back(b_.CreateLShr(b_.CreateAdd(n, e_.i64(size - 1)), static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(size)))));
+    counts.push_back(b_.CreateLShr(b_.CreateAdd(n, e_.i64(size - 1)),
+                                   static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(size)))));
   };
   if (tiled) count(tiling_.dim, kernels::kBlockRows);
   if (chunks) count(vdim_, tiled ? kernels::kBlockColumns : kernels::kChunk);
@@ -197,7 +198,8 @@ void LoopEmitter::nest(int d, const std::vector<bool>& need, int stage, std::vec
       return scope([&] {
         at_.in_part = true;
         at_.dims |= info_.parts_mask;
-        at_.run_length = b_.CreateMul(extents_[static_cast<std::size_t>(k_.n_kept)], extents_[static_cast<std::size_t>(vdim_)]);
+        at_.run_length =
+            b_.CreateMul(extents_[static_cast<std::size_t>(k_.n_kept)], extents_[static_cast<std::size_t>(vdim_)]);
         nest(rank_, need, stage, carried, body);
       });
     if (d == inside_) return scope([&] { part(need, stage, carried, body); });
@@ -249,7 +251,9 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
   };
   Value* from = begin;
   if (!steps.masked_only) {
-    auto whole = [&](int elements) { return b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-elements))); };
+    auto whole = [&](int elements) {
+      return b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-elements)));
+    };
     from = whole(group);
     auto groups = [&] {
       auto one = [&](Value* iv) { inside(iv, steps.unroll, false); };
@@ -257,7 +261,8 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
       Value* rest = begin;
       if (steps.twice) {
         rest = whole(2 * group);
-        emit_runs(e_, begin, rest, e_.i64(2 * group), [&](Value* iv) { inside(iv, 2 * steps.unroll, false); }, "vectors");
+        emit_runs(
+            e_, begin, rest, e_.i64(2 * group), [&](Value* iv) { inside(iv, 2 * steps.unroll, false); }, "vectors");
       }
       emit_runs(e_, rest, from, e_.i64(group), one, "vector");
     };
@@ -265,7 +270,8 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
     else groups();
     if (plan_.short_rows) {
       Value* vectors = whole(lanes);
-      emit_loop(e_, from, vectors, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, false); }, "vector");
+      emit_loop(
+          e_, from, vectors, e_.i64(lanes), carried, [&](Value* iv) { inside(iv, 1, false); }, "vector");
       from = vectors;
     }
   }
@@ -275,10 +281,13 @@ void LoopEmitter::vector_loop(const std::vector<bool>& need, Value* begin, Value
 }
 
 CodePtr compile(const LoopKernel& k) {
-  return compile_module(kernels::canonical_text(k), [&](EmitContext& cx) {
-    kernels::verify(k);
-    LoopEmitter(cx, k).run();
-  }, k.name);
+  return compile_module(
+      kernels::canonical_text(k),
+      [&](EmitContext& cx) {
+        kernels::verify(k);
+        LoopEmitter(cx, k).run();
+      },
+      k.name);
 }
 
 std::string llvm_ir(const LoopKernel& k) {

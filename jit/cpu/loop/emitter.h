@@ -30,10 +30,12 @@ struct Position {
   int steps = 1;                       ///< vectors per iteration
   Value* vector_index = nullptr;       ///< index of the first lane, once inside the vector loop
   llvm::SmallVector<Value*, 4> masks;  ///< by step; empty: all lanes
-  Value* whole = nullptr;              ///< i1: the one step's mask has all lanes; null where few have (Note [Masked steps] in loop_plan.h)
-  bool in_part = false;                ///< inside a part of a row (or in a row taken as one run): its loops are what comes next
-  int part_stage = 0;                  ///< reductions within the part are finished to this depth
-  Value* run_length = nullptr;         ///< parts as one run: the vector dim's extent
+  /// i1: the one step's mask has all lanes; null where few have (Note [Masked steps] in loop_plan.h)
+  Value* whole = nullptr;
+  /// inside a part of a row (or in a row taken as one run): its loops are what comes next
+  bool in_part = false;
+  int part_stage = 0;           ///< reductions within the part are finished to this depth
+  Value* run_length = nullptr;  ///< parts as one run: the vector dim's extent
 };
 
 inline constexpr std::uint32_t kNone = ~0u;
@@ -42,17 +44,9 @@ inline constexpr std::uint32_t kNone = ~0u;
 class LoopEmitter {
  public:
   LoopEmitter(EmitContext& cx, const LoopKernel& k, LoopUse use = LoopUse::Launch)
-      : cx_(cx),
-        e_(cx),
-        b_(e_.b),
-        k_(k),
-        info_(kernels::analyse(k)),
-        slots_(kernels::param_slots(k)),
-        plan_(plan_of(k, cx.host, use)),
-        vdim_(kernels::vector_dim(k)),
-        tiling_(kernels::tiling(k)),
-        rank_(static_cast<int>(k.extents.size())),
-        inside_(k.n_kept + k.n_parts) {
+      : cx_(cx), e_(cx), b_(e_.b), k_(k), info_(kernels::analyse(k)), slots_(kernels::param_slots(k)),
+        plan_(plan_of(k, cx.host, use)), vdim_(kernels::vector_dim(k)), tiling_(kernels::tiling(k)),
+        rank_(static_cast<int>(k.extents.size())), inside_(k.n_kept + k.n_parts) {
     vbit_ = vdim_ >= 0 ? 1u << vdim_ : 0;
     v_kept_ = vdim_ < k.n_kept;
   }
@@ -78,8 +72,8 @@ class LoopEmitter {
   void task(Value* rows, Value* chunk);  ///< `rows`: which block of Tiling::dim, where there is one
   /// At a kept point (or a vector of them): all stages, then the stores.
   void point();
-  /// The reduced dims from `d` on, the vector dim innermost; `body` stands inside all of them. Where it comes to a part of a row, what is
-  /// reduced within it comes first.
+  /// The reduced dims from `d` on, the vector dim innermost; `body` stands inside all of them. Where it comes to a part
+  /// of a row, what is reduced within it comes first.
   void nest(int d, const std::vector<bool>& need, int stage, std::vector<Value*>& carried,
             const std::function<void(std::vector<Value*>&)>& body);
   /// Inside the loops over parts: the part's own reductions, its loops, the stores that happen once for it (parts.cc).
@@ -127,7 +121,8 @@ class LoopEmitter {
   /// With `stash_store`, the value of node `stash` is kept for the last run where that store will write.
   void reduce_stage(int stage, std::uint32_t stash_store, std::uint32_t stash);
   /// These reductions over the dims from `first` on; `beside` stands in their loops, too.
-  void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage, const std::function<void()>& beside);
+  void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage,
+              const std::function<void()>& beside);
   /// One reduction while its loops are emitted: `count` accumulators of `lanes`, that start anew in each block.
   struct Accumulators {
     std::uint32_t node;
@@ -138,7 +133,7 @@ class LoopEmitter {
   /// its length. A block is a run of the one reduced dim, or what lies inside one index of the outermost of several.
   void blocks(const std::vector<bool>& need, int first, int stage, std::vector<Value*>& carried, bool blocked,
               const std::function<void()>& block);
-  static constexpr std::int64_t kRoomElements = 8192;  // of Float32: threads have small stacks
+  static constexpr std::int64_t kRoomElements = 8192;                  // of Float32: threads have small stacks
   static constexpr std::int64_t kRowBlock = 8192, kColumnBlock = 256;  // elements, rows
 
   /// A value worth keeping between the last reduction and the stores instead of computing it twice (softmax: the
@@ -146,11 +141,13 @@ class LoopEmitter {
   /// reduced dims will overwrite, so it must be of their dtype, and the last run may read nothing else that varies over
   /// reduced dims: the store may alias what was loaded.
   std::uint32_t node_to_stash(const std::vector<std::uint32_t>& inside);
-  /// The same where the store has another dtype (a gate on its way to being quantized): it is kept on the stack, if the row has room there
-  /// when the kernel runs.
+  /// The same where the store has another dtype (a gate on its way to being quantized): it is kept on the stack, if the
+  /// row has room there when the kernel runs.
   std::uint32_t node_for_room(const std::vector<std::uint32_t>& inside);
-  /// The latest node worth keeping beside the result, of those that `operands` need at these stages: stores need it again.
-  std::uint32_t worth_a_room(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& stores, int stage, int part_stage);
+  /// The latest node worth keeping beside the result, of those that `operands` need at these stages: stores need it
+  /// again.
+  std::uint32_t worth_a_room(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& stores,
+                             int stage, int part_stage);
   /// `f` with `node` in the room where the row (or part) has a place there, and otherwise without.
   void with_room(std::uint32_t node, const std::function<void(std::uint32_t node)>& f);
   /// What a value of node m costs at each index of the row.
@@ -178,25 +175,29 @@ class LoopEmitter {
     Value* base;
     Value* offsets = nullptr;
   };
-  /// Does it read or write, along the vector dim, elements that stand side by side behind an address that is found already?
+  /// Does it read or write, along the vector dim, elements that stand side by side behind an address that is found
+  /// already?
   bool reads_found_row(std::size_t node) const {
     const std::uint32_t a = k_.body[node].access;
-    return a != kNone && !k_.accesses[a].gathers.empty() && at_.found[a] + 1 == 1u << k_.accesses[a].gathers.size() && kernels::is_plain(k_.accesses[a].strides[static_cast<std::size_t>(vdim_)], 1);
+    return a != kNone && !k_.accesses[a].gathers.empty() && at_.found[a] + 1 == 1u << k_.accesses[a].gathers.size() &&
+           kernels::is_plain(k_.accesses[a].strides[static_cast<std::size_t>(vdim_)], 1);
   }
   /// Elements from the beginning of `access` to where its gather g reads or writes at these indices.
   Value* gathered(std::size_t access, std::size_t g, Value* index);
   Place place(std::uint32_t access, int step, int lanes, Value* mask);
   Value* step_mask(int step) const { return at_.masks.empty() ? nullptr : at_.masks[static_cast<std::size_t>(step)]; }
   Value* load(std::uint32_t access, int step, int lanes);
-  /// Every value of the stores first, then the stores: a store may overwrite, at this very index, what another one's value
-  /// still has to load (an argument written in place).
+  /// Every value of the stores first, then the stores: a store may overwrite, at this very index, what another one's
+  /// value still has to load (an argument written in place).
   void store_all(const std::vector<std::uint32_t>& stores);
-  /// In a step under a mask (Note [Masked steps] in loop_plan.h): what is asked of it is asked once for several accesses. The loads that a run
-  /// needs in any case; and the stores, where all are of this kind: false otherwise, and nothing is stored.
+  /// In a step under a mask (Note [Masked steps] in loop_plan.h): what is asked of it is asked once for several
+  /// accesses. The loads that a run needs in any case; and the stores, where all are of this kind: false otherwise, and
+  /// nothing is stored.
   void load_together(const std::vector<bool>& need);
   bool store_together(const std::vector<std::uint32_t>& stores);
   bool is_run(std::uint32_t access) const {
-    return k_.accesses[access].gathers.empty() && vdim_ >= 0 && kernels::is_plain(k_.accesses[access].strides[static_cast<std::size_t>(vdim_)], 1);
+    return k_.accesses[access].gathers.empty() && vdim_ >= 0 &&
+           kernels::is_plain(k_.accesses[access].strides[static_cast<std::size_t>(vdim_)], 1);
   }
   void store(std::uint32_t i) { write(k_.body[i], kernels::stored_value(k_, k_.body[i]), k_.body[i].b); }
   /// The value of node `from` to where the store `n` writes.
@@ -211,23 +212,25 @@ class LoopEmitter {
   const LoopPlan plan_;
   const int vdim_;
   const kernels::Tiling tiling_;
-  const int rank_, inside_;                            // inside_: the first dim inside a part
+  const int rank_, inside_;  // inside_: the first dim inside a part
   std::uint32_t vbit_ = 0;
   bool v_kept_ = false;
   std::uint32_t stashed_ = kNone, stashed_at_ = kNone;  // during the last run: a node that is loaded, and its access
   Value* stash_base_ = nullptr;                         // null: the access's own
-  std::vector<Value*> ahead_;                           // by access: elements to where a later row is prefetched, or null
-  Value* streams_ = nullptr;                            // i1: the last run's stores pass the caches; null: never
-  bool streaming_ = false;                              // in the last run, when streams_ is there
-  std::optional<bool> streams_here_;                    // its value, where code comes for both
-  Value* row_room_ = nullptr;                           // on the stack, for a row's values of another dtype than the result's; or null
-  bool stash_in_room_ = false;                          // during the last two runs: that is where it is
-  std::vector<std::uint32_t> roots_;                    // of the run over the reduced dims at hand
-  const Stores* last_run_ = nullptr;                    // in the last one: its stores
-  Value* stash_room_ = nullptr;                         // on the stack, for a row's stash when streams_ holds; or null
-  std::vector<StackArray> tile_rooms_;                      // for the tile of each of tiling_.loads; empty: registers
-  int blocked_dim_ = -1;                                // inside a block of a sum: its dim, and
-  std::pair<Value*, Value*> block_;                     // the part of it
+  // by access: elements to where a later row is prefetched, or null
+  std::vector<Value*> ahead_;
+  Value* streams_ = nullptr;          // i1: the last run's stores pass the caches; null: never
+  bool streaming_ = false;            // in the last run, when streams_ is there
+  std::optional<bool> streams_here_;  // its value, where code comes for both
+  // on the stack, for a row's values of another dtype than the result's; or null
+  Value* row_room_ = nullptr;
+  bool stash_in_room_ = false;          // during the last two runs: that is where it is
+  std::vector<std::uint32_t> roots_;    // of the run over the reduced dims at hand
+  const Stores* last_run_ = nullptr;    // in the last one: its stores
+  Value* stash_room_ = nullptr;         // on the stack, for a row's stash when streams_ holds; or null
+  std::vector<StackArray> tile_rooms_;  // for the tile of each of tiling_.loads; empty: registers
+  int blocked_dim_ = -1;                // inside a block of a sum: its dim, and
+  std::pair<Value*, Value*> block_;     // the part of it
   llvm::Function* f_ = nullptr;
   std::vector<Value*> extents_;
   std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access

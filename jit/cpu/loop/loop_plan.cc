@@ -22,13 +22,16 @@ int LoopPlan::accumulators(DType t) const {
   return std::max(1, virtual_lanes / lanes);
 }
 
-/// Does it read rows that an index picks? What little effort leaves in memory between one row and the next then stands between what is fetched of both.
+/// Does it read rows that an index picks? What little effort leaves in memory between one row and the next then stands
+/// between what is fetched of both.
 static bool reads_rows_of_tables(const kernels::LoopKernel& k) {
   const int v = kernels::vector_dim(k);
   if (v < 0) return false;
   const kernels::LoopAnalysis info = kernels::analyse(k);
   for (const BodyNode& n : k.body) {
-    if (n.kind != BodyNode::Kind::Load || k.accesses[n.access].gathers.empty() || !kernels::is_plain(k.accesses[n.access].strides[static_cast<std::size_t>(v)], 1)) continue;
+    if (n.kind != BodyNode::Kind::Load || k.accesses[n.access].gathers.empty() ||
+        !kernels::is_plain(k.accesses[n.access].strides[static_cast<std::size_t>(v)], 1))
+      continue;
     bool row = true;
     for (const kernels::Access::Gather& g : k.accesses[n.access].gathers) row = row && !(info.dims[g.node] >> v & 1);
     if (row) return true;

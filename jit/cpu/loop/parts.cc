@@ -1,10 +1,10 @@
 // Parts of a row that are reduced by themselves.
 //
 // Note [Parts of a row]
-// Where a row is seen as parts ([K] as [K / B, B]), what is reduced within parts is made anew in each run over the row: a part is in
-// the cache when its own loops have run over it once, so one run over the row goes over each part as often as its reductions ask, and
-// then accumulates or stores. A run that asks for none of them takes the parts as one run of elements where memory allows it: what a
-// row is reduced to is then the same as in a kernel that knows no parts.
+// Where a row is seen as parts ([K] as [K / B, B]), what is reduced within parts is made anew in each run over the row:
+// a part is in the cache when its own loops have run over it once, so one run over the row goes over each part as often
+// as its reductions ask, and then accumulates or stores. A run that asks for none of them takes the parts as one run of
+// elements where memory allows it: what a row is reduced to is then the same as in a kernel that knows no parts.
 #include <algorithm>
 
 #include "jit/cpu/loop/emitter.h"
@@ -16,7 +16,9 @@ bool LoopEmitter::takes_row_in_line(const std::vector<bool>& need) const {
   for (std::size_t i = 0; i < k_.body.size(); ++i) {
     const BodyNode& n = k_.body[i];
     if (!need[i] || !(info_.dims[i] & info_.reduced_mask)) continue;
-    if (n.kind == BodyNode::Kind::Index || (n.kind == BodyNode::Kind::Reduce && n.within) || !(info_.dims[i] & info_.inside_mask)) return false;
+    if (n.kind == BodyNode::Kind::Index || (n.kind == BodyNode::Kind::Reduce && n.within) ||
+        !(info_.dims[i] & info_.inside_mask))
+      return false;
     // In a value's dims may be what an access moves over by a gather's index alone.
     if (n.access != kNone && kernels::is_plain(k_.accesses[n.access].strides[static_cast<std::size_t>(inside_)], 0) &&
         !kernels::is_plain(k_.accesses[n.access].strides[static_cast<std::size_t>(k_.n_kept)], 0))

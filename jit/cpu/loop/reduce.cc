@@ -10,7 +10,8 @@ using kernels::ReduceOp;
 
 namespace {
 constexpr int kWorthKeeping = 12;  // in the place of the result
-constexpr int kWorthALoad = 10;    // beside it: that is a load and a store more, and the code comes twice (a norm that is rounded to bfloat16 is worth it)
+// beside it: that is a load and a store more, and the code comes twice (a norm that is rounded to bfloat16 is worth it)
+constexpr int kWorthALoad = 10;
 
 /// Instructions that rounding to a narrow dtype takes beside the one that every cast is counted as.
 int cost_of_narrowing(const BodyNode& n) {
@@ -31,11 +32,13 @@ void LoopEmitter::reduce_stage(int stage, std::uint32_t stash_store, std::uint32
   reduce(reduces, need, k_.n_kept, stage, [&] {
     if (stage == 1) prefetch_rows(need);
     if (stash_store != kNone && stash_in_room_) put_in_room(stash);
-    else if (stash_store != kNone) based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
+    else if (stash_store != kNone)
+      based_at(k_.body[stash_store].access, stash_base_, [&] { write(k_.body[stash_store], stash, kNone); });
   });
 }
 
-void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage, const std::function<void()>& beside) {
+void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int first, int stage,
+                         const std::function<void()>& beside) {
   std::vector<Accumulators> all;
   std::vector<Value*> carried;  // around the blocks: totals and corrections of sums, accumulators of the others
   for (std::uint32_t r : reduces) {
@@ -54,8 +57,7 @@ void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::v
     for (const Accumulators& a : all) {
       if (a.blocked)
         accs.insert(accs.end(), static_cast<std::size_t>(a.count), e_.splat(identity_of(e_, k_.body[a.node]), a.lanes));
-      else
-        accs.insert(accs.end(), &carried[at], &carried[at] + a.count);
+      else accs.insert(accs.end(), &carried[at], &carried[at] + a.count);
       at += static_cast<std::size_t>(a.blocked ? 2 * (v_kept_ ? a.count : 1) : a.count);
     }
     nest(first, need, stage, accs, [&](std::vector<Value*>& now) {
@@ -80,8 +82,8 @@ void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::v
       for (Value* x : part) add_compensated(e_, to[0], to[1], x), to += 2;
     }
   };
-  blocks(need, first, stage, carried, std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }),
-         block);
+  blocks(need, first, stage, carried,
+         std::any_of(all.begin(), all.end(), [](const Accumulators& a) { return a.blocked; }), block);
 
   Value** from = carried.data();
   for (const Accumulators& a : all) {
@@ -99,8 +101,8 @@ void LoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std::v
   }
 }
 
-void LoopEmitter::blocks(const std::vector<bool>& need, int first, int stage, std::vector<Value*>& carried, bool blocked,
-                         const std::function<void()>& block) {
+void LoopEmitter::blocks(const std::vector<bool>& need, int first, int stage, std::vector<Value*>& carried,
+                         bool blocked, const std::function<void()>& block) {
   if (!blocked || rank_ == first) return block();
   hoist(need, at_.dims | (v_kept_ ? vbit_ : 0), stage);
   const bool in_line = first == k_.n_kept && takes_row_in_line(need);
@@ -174,20 +176,25 @@ std::uint32_t LoopEmitter::node_for_room(const std::vector<std::uint32_t>& insid
   if (info_.max_depth == 0 || rank_ - k_.n_kept != 1) return kNone;
   std::vector<std::uint32_t> operands;
   for (std::uint32_t i = 0; i < k_.body.size(); ++i)
-    if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth) operands.push_back(k_.body[i].a);
+    if (k_.body[i].kind == BodyNode::Kind::Reduce && info_.depth[i] == info_.max_depth)
+      operands.push_back(k_.body[i].a);
   return worth_a_room(operands, inside, info_.max_depth - 1, 0);
 }
 
-std::uint32_t LoopEmitter::worth_a_room(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& stores, int stage, int part_stage) {
+std::uint32_t LoopEmitter::worth_a_room(const std::vector<std::uint32_t>& operands,
+                                        const std::vector<std::uint32_t>& stores, int stage, int part_stage) {
   if (stores.size() != 1 || rank_ - inside_ != 1 || inside_ != vdim_) return kNone;
   const std::vector<bool> computed = needed_by(k_, info_, operands, stage, kNone, part_stage);
   // The latest one is made of the most.
   for (auto m = static_cast<std::uint32_t>(k_.body.size()); m-- > 0;) {
     const BodyNode& n = k_.body[m];
     const bool made = n.kind == BodyNode::Kind::Op || n.kind == BodyNode::Kind::Cast;
-    if (!computed[m] || !made || kernels::register_dtype(n.dtype) != DType::Float32 || !(info_.dims[m] & vbit_) || info_.depth[m] > stage || info_.part_depth[m] > part_stage)
+    if (!computed[m] || !made || kernels::register_dtype(n.dtype) != DType::Float32 || !(info_.dims[m] & vbit_) ||
+        info_.depth[m] > stage || info_.part_depth[m] > part_stage)
       continue;
-    if (needed_by(k_, info_, stores, info_.max_depth, m, info_.max_part_depth)[m] && cost_inside(m, stage, part_stage) >= kWorthALoad) return m;
+    if (needed_by(k_, info_, stores, info_.max_depth, m, info_.max_part_depth)[m] &&
+        cost_inside(m, stage, part_stage) >= kWorthALoad)
+      return m;
   }
   return kNone;
 }
@@ -205,7 +212,8 @@ void LoopEmitter::with_room(std::uint32_t node, const std::function<void(std::ui
 }
 
 void LoopEmitter::put_in_room(std::uint32_t node) {
-  for (int s = 0; s < at_.steps; ++s) e_.store(DType::Float32, operand(node, s, plan_.lanes), in_room(s), step_mask(s), at_.whole);
+  for (int s = 0; s < at_.steps; ++s)
+    e_.store(DType::Float32, operand(node, s, plan_.lanes), in_room(s), step_mask(s), at_.whole);
 }
 
 Value* LoopEmitter::in_room(int step) {
@@ -217,12 +225,14 @@ void LoopEmitter::accumulate(std::uint32_t r, Value** accs, int width) {
   const Val& x = value(n.a);
   // Of magnitudes the greatest has the greatest bits, and those of NaN are greater than infinity's.
   const BodyNode& of = k_.body[n.a];
-  const bool magnitudes = n.reduce == ReduceOp::Max && n.dtype == DType::Float32 && of.kind == BodyNode::Kind::Op && of.op == kernels::ScalarOp::Abs && of.dtype == DType::Float32;
+  const bool magnitudes = n.reduce == ReduceOp::Max && n.dtype == DType::Float32 && of.kind == BodyNode::Kind::Op &&
+                          of.op == kernels::ScalarOp::Abs && of.dtype == DType::Float32;
   const int turns = v_kept_ ? width : at_.steps;
   for (int s = 0; s < turns; ++s) {
     Value* v = e_.cast(k_.body[n.a].dtype, n.dtype, x[x.size() == 1 ? 0 : static_cast<std::size_t>(s)]);
     if (llvm::isa<llvm::VectorType>(accs[s]->getType())) v = e_.splat(v, plan_.lanes);
-    Value* sum = magnitudes ? e_.floats(e_.call(llvm::Intrinsic::smax, e_.bits(v), e_.bits(accs[s]))) : combine_into(e_, n, v, accs[s]);
+    Value* sum = magnitudes ? e_.floats(e_.call(llvm::Intrinsic::smax, e_.bits(v), e_.bits(accs[s])))
+                            : combine_into(e_, n, v, accs[s]);
     if (!v_kept_ && !at_.masks.empty()) sum = b_.CreateSelect(at_.masks[static_cast<std::size_t>(s)], sum, accs[s]);
     accs[s] = sum;
   }

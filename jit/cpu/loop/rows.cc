@@ -7,10 +7,10 @@
 // enough ahead. A prefetch never faults, wherever it points.
 //
 // Note [Results that no cache holds]
-// A store to a line that is not in the cache reads it first. When the whole result is larger than a core's share of the last-level
-// cache, nobody will find it there anyhow: then the last run stores past the caches, which spares that reading. A value that
-// is stashed where the result will stand (node_to_stash) would bring the line in, and so waits on the stack instead. What is
-// written in place has brought the line in, too, and stays.
+// A store to a line that is not in the cache reads it first. When the whole result is larger than a core's share of the
+// last-level cache, nobody will find it there anyhow: then the last run stores past the caches, which spares that
+// reading. A value that is stashed where the result will stand (node_to_stash) would bring the line in, and so waits on
+// the stack instead. What is written in place has brought the line in, too, and stays.
 #include "base/knobs.h"
 #include "jit/cpu/loop/emitter.h"
 
@@ -18,14 +18,14 @@ namespace reprise::jit {
 
 namespace {
 
-constexpr std::int64_t kAheadElements = 1024;       // a prefetch for nearer rows comes too late
-constexpr std::int64_t kLongRow = 64 << 10;         // elements; the next row of longer ones would not stay in the L2 cache
-constexpr std::int64_t kStashBytes = 16 << 10;      // leaves room for the row in the L1 cache
-constexpr std::int64_t kStreamed = 16 << 20;        // bytes: more than one of many cores finds again, whatever the cache of them all holds
+constexpr std::int64_t kAheadElements = 1024;  // a prefetch for nearer rows comes too late
+// elements; the next row of longer ones would not stay in the L2 cache
+constexpr std::int64_t kLongRow = 64 << 10;
+constexpr std::int64_t kStashBytes = 16 << 10;  // leaves room for the row in the L1 cache
+// bytes: more than one of many cores finds again, whatever the cache of them all holds
+constexpr std::int64_t kStreamed = 16 << 20;
 
-std::int64_t streamed_from() {
-  return knobs().stream_bytes > 0 ? knobs().stream_bytes : kStreamed;
-}
+std::int64_t streamed_from() { return knobs().stream_bytes > 0 ? knobs().stream_bytes : kStreamed; }
 
 }  // namespace
 
@@ -65,7 +65,9 @@ void LoopEmitter::plan_pointwise_streams() {
     // Tiles write a vector here and a vector there: lines that were not whole would go to memory in pieces.
     if (loaded[a.buffer] || (tiling_.dim >= 0 && plan_.lanes * item_size(k_.body[s].dtype) < 64)) return;
     for (int d = 0; d < rank_; ++d)  // each element once
-      if (kernels::is_plain(a.strides[static_cast<std::size_t>(d)], 0) && !kernels::is_plain(k_.extents[static_cast<std::size_t>(d)], 1)) return;
+      if (kernels::is_plain(a.strides[static_cast<std::size_t>(d)], 0) &&
+          !kernels::is_plain(k_.extents[static_cast<std::size_t>(d)], 1))
+        return;
   }
   plan_streams(stores);
 }
@@ -79,7 +81,8 @@ void LoopEmitter::for_both_stores(const std::function<void()>& f) {
       streams_here_.reset();
     });
   };
-  emit_if(e_, streams_, [&] { with(true); }, [&] { with(false); });
+  emit_if(
+      e_, streams_, [&] { with(true); }, [&] { with(false); });
 }
 
 void LoopEmitter::plan_rows() {

@@ -46,10 +46,13 @@ std::vector<Val> LoopEmitter::load_tile(Value* row, Value* column) {
     const DType memory = k_.buffers[k_.accesses[access].buffer].dtype;
     for (int i = 0; i < n; ++i) {
       Value* from = e_.at(element(access), corner, b_.CreateMul(stride, e_.i64(i)));
-      tile.push_back(b_.CreateAlignedLoad(e_.memory_type(memory, n), from, llvm::Align(static_cast<std::uint64_t>(item_size(memory)))));
+      tile.push_back(b_.CreateAlignedLoad(e_.memory_type(memory, n), from,
+                                          llvm::Align(static_cast<std::uint64_t>(item_size(memory)))));
       // Of each row of memory a tile reads a line or two, too few for the processor to see what comes next.
       if (streams_here_.value_or(false))
-        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {e_.at(element(access), from, b_.CreateMul(stride, e_.i64(n))), b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+        b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                           {e_.at(element(access), from, b_.CreateMul(stride, e_.i64(n))), b_.getInt32(0),
+                            b_.getInt32(3), b_.getInt32(1)});
     }
     transpose(b_, tile);
     tiles.push_back(std::move(tile));
@@ -67,7 +70,8 @@ void LoopEmitter::tile(Value* row, Value* column) {
     scope([&] {
       enter(tiling_.dim, at);
       at_.dims |= vbit_;
-      for (std::size_t i = 0; i < tiles.size(); ++i) at_.vals[tiling_.loads[i]] = {e_.to_register(memory(i), loaded(i))};
+      for (std::size_t i = 0; i < tiles.size(); ++i)
+        at_.vals[tiling_.loads[i]] = {e_.to_register(memory(i), loaded(i))};
       point();
     });
   };
@@ -77,29 +81,32 @@ void LoopEmitter::tile(Value* row, Value* column) {
     return;
   }
   for (std::size_t i = 0; i < tiles.size(); ++i)
-    for (int r = 0; r < n; ++r)
-      tile_rooms_[i].put(e_.i64(r), tiles[i][static_cast<std::size_t>(r)]);
+    for (int r = 0; r < n; ++r) tile_rooms_[i].put(e_.i64(r), tiles[i][static_cast<std::size_t>(r)]);
   hoist(std::vector<bool>(k_.body.size(), true), at_.dims | vbit_, 0);  // what does not vary from row to row
   std::vector<Value*> none;
   emit_loop(
       e_, e_.i64(0), e_.i64(n), e_.i64(1), none,
-      [&](Value* r) {
-        body(b_.CreateAdd(row, r), [&](std::size_t i) { return tile_rooms_[i].get(r); });
-      },
-      "row");
+      [&](Value* r) { body(b_.CreateAdd(row, r), [&](std::size_t i) { return tile_rooms_[i].get(r); }); }, "row");
 }
 
 void LoopEmitter::block(Value* rows, Value* columns) {
   const auto dim = static_cast<std::size_t>(tiling_.dim), across = static_cast<std::size_t>(vdim_);
-  auto end_of = [&](Value* begin, std::int64_t size, Value* extent) { return e_.call(llvm::Intrinsic::smin, b_.CreateAdd(begin, e_.i64(size)), extent); };
-  auto whole = [&](Value* begin, Value* end) { return b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-plan_.lanes))); };
-  Value *row = b_.CreateMul(rows, e_.i64(kernels::kBlockRows)), *column = b_.CreateMul(columns, e_.i64(kernels::kBlockColumns));
-  Value *row_end = end_of(row, kernels::kBlockRows, extents_[dim]), *column_end = end_of(column, kernels::kBlockColumns, extents_[across]);
+  auto end_of = [&](Value* begin, std::int64_t size, Value* extent) {
+    return e_.call(llvm::Intrinsic::smin, b_.CreateAdd(begin, e_.i64(size)), extent);
+  };
+  auto whole = [&](Value* begin, Value* end) {
+    return b_.CreateAdd(begin, b_.CreateAnd(b_.CreateSub(end, begin), e_.i64(-plan_.lanes)));
+  };
+  Value *row = b_.CreateMul(rows, e_.i64(kernels::kBlockRows)),
+        *column = b_.CreateMul(columns, e_.i64(kernels::kBlockColumns));
+  Value *row_end = end_of(row, kernels::kBlockRows, extents_[dim]),
+        *column_end = end_of(column, kernels::kBlockColumns, extents_[across]);
   Value *row_tiles = whole(row, row_end), *column_tiles = whole(column, column_end);
 
   int cost = 0;
   for (std::size_t i = 0; i < k_.body.size(); ++i)
-    if (at_.vals[i].empty() && std::find(tiling_.loads.begin(), tiling_.loads.end(), i) == tiling_.loads.end()) cost += cost_of(k_, i);
+    if (at_.vals[i].empty() && std::find(tiling_.loads.begin(), tiling_.loads.end(), i) == tiling_.loads.end())
+      cost += cost_of(k_, i);
   if (tile_rooms_.empty() && (cost > kShortBody || tiling_.loads.size() > 1)) {
     for (std::uint32_t node : tiling_.loads) {
       const DType memory = k_.buffers[k_.accesses[k_.body[node].access].buffer].dtype;

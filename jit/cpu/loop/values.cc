@@ -57,8 +57,7 @@ Value* LoopEmitter::compute(std::uint32_t i, const BodyNode& n, int step) {
   const int lanes = is_vector(i) ? plan_.lanes : 0;
   auto get = [&](std::uint32_t o) { return o == ~0u ? nullptr : operand(o, step, lanes); };
   switch (n.kind) {
-    case BodyNode::Kind::Const:
-      return constant_of(e_, n);
+    case BodyNode::Kind::Const: return constant_of(e_, n);
     case BodyNode::Kind::Param:
       if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(param(slots_.params[i]), b_.getDoubleTy()));
       return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
@@ -68,14 +67,10 @@ Value* LoopEmitter::compute(std::uint32_t i, const BodyNode& n, int step) {
       llvm::Type* t = e_.register_type(n.dtype);
       return b_.CreateAdd(e_.splat(b_.CreateTrunc(first, t), lanes), e_.iota(t, lanes));
     }
-    case BodyNode::Kind::Load:
-      return load(n.access, step, lanes);
-    case BodyNode::Kind::Op:
-      return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
-    case BodyNode::Kind::Cast:
-      return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
-    default:
-      return nullptr;  // Reduce is set by its stage, Store by store()
+    case BodyNode::Kind::Load: return load(n.access, step, lanes);
+    case BodyNode::Kind::Op: return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
+    case BodyNode::Kind::Cast: return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
+    default: return nullptr;  // Reduce is set by its stage, Store by store()
   }
 }
 
@@ -85,7 +80,9 @@ LoopEmitter::Place LoopEmitter::place(std::uint32_t access, int step, int lanes,
   const Int stride = lanes ? a.strides[static_cast<std::size_t>(vdim_)] : Int(0);
   const bool moves = !kernels::is_plain(stride, 0);
   if (moves) {
-    auto moved = [&](Value* by) { return kernels::is_plain(stride, 1) ? by : b_.CreateMul(by, strides_[access][static_cast<std::size_t>(vdim_)]); };
+    auto moved = [&](Value* by) {
+      return kernels::is_plain(stride, 1) ? by : b_.CreateMul(by, strides_[access][static_cast<std::size_t>(vdim_)]);
+    };
     p.base = e_.at(element(access), p.base, moved(at_.vector_index));
     if (step > 0) p.base = e_.at(element(access), p.base, moved(e_.i64(step * plan_.lanes)));
     if (!kernels::is_plain(stride, 1)) p.offsets = lane_offsets_[access];
@@ -124,7 +121,9 @@ void LoopEmitter::load_together(const std::vector<bool>& need) {
   std::vector<One> loads;
   for (std::uint32_t i = 0; i < k_.body.size() && loads.size() < kMost; ++i) {
     const BodyNode& n = k_.body[i];
-    if (!need[i] || n.kind != BodyNode::Kind::Load || i == stashed_ || !at_.vals[i].empty() || (info_.dims[i] & ~at_.dims) || !is_run(n.access)) continue;
+    if (!need[i] || n.kind != BodyNode::Kind::Load || i == stashed_ || !at_.vals[i].empty() ||
+        (info_.dims[i] & ~at_.dims) || !is_run(n.access))
+      continue;
     loads.push_back({i, k_.buffers[k_.accesses[n.access].buffer].dtype, place(n.access, 0, plan_.lanes, nullptr).base});
   }
   if (loads.size() < 2) return;
@@ -138,7 +137,8 @@ void LoopEmitter::load_together(const std::vector<bool>& need) {
         blocks[0] = b_.GetInsertBlock();
       },
       [&] {
-        for (One& l : loads) l.some = b_.CreateMaskedLoad(type(l), l.base, align(l), step_mask(0), llvm::Constant::getNullValue(type(l)));
+        for (One& l : loads)
+          l.some = b_.CreateMaskedLoad(type(l), l.base, align(l), step_mask(0), llvm::Constant::getNullValue(type(l)));
         blocks[1] = b_.GetInsertBlock();
       });
   std::vector<llvm::PHINode*> loaded;
@@ -162,11 +162,17 @@ bool LoopEmitter::store_together(const std::vector<std::uint32_t>& stores) {
     const BodyNode& n = k_.body[s];
     const std::uint32_t from = kernels::stored_value(k_, n);
     value(from);
-    all.push_back({place(n.access, 0, plan_.lanes, nullptr).base, e_.to_memory(n.dtype, operand(from, 0, plan_.lanes)), llvm::Align(static_cast<std::uint64_t>(item_size(n.dtype)))});
+    all.push_back({place(n.access, 0, plan_.lanes, nullptr).base, e_.to_memory(n.dtype, operand(from, 0, plan_.lanes)),
+                   llvm::Align(static_cast<std::uint64_t>(item_size(n.dtype)))});
   }
   emit_if(
-      e_, at_.whole, [&] { for (const One& o : all) b_.CreateAlignedStore(o.value, o.base, o.align); },
-      [&] { for (const One& o : all) b_.CreateMaskedStore(o.value, o.base, o.align, step_mask(0)); });
+      e_, at_.whole,
+      [&] {
+        for (const One& o : all) b_.CreateAlignedStore(o.value, o.base, o.align);
+      },
+      [&] {
+        for (const One& o : all) b_.CreateMaskedStore(o.value, o.base, o.align, step_mask(0));
+      });
   return true;
 }
 
@@ -186,12 +192,9 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
         const Place p = place(n.access, s, lanes, mask);
         Value* v = operand(from, s, lanes);
         if (!vector && Emitter::lanes_of(v)) v = b_.CreateExtractElement(v, std::uint64_t{0});
-        if (past_caches)
-          e_.store_streaming(n.dtype, v, p.base);
-        else if (p.offsets)
-          e_.scatter(n.dtype, v, p.base, p.offsets, mask);
-        else
-          e_.store(n.dtype, v, p.base, mask, whole);
+        if (past_caches) e_.store_streaming(n.dtype, v, p.base);
+        else if (p.offsets) e_.scatter(n.dtype, v, p.base, p.offsets, mask);
+        else e_.store(n.dtype, v, p.base, mask, whole);
       };
       if (predicate_node == kNone) {
         put();
@@ -208,12 +211,12 @@ void LoopEmitter::write(const BodyNode& n, std::uint32_t from, std::uint32_t pre
       }
     }
   };
-  if (streaming_ && streams_here_)
-    each_step(*streams_here_ && vector && at_.masks.empty());
+  if (streaming_ && streams_here_) each_step(*streams_here_ && vector && at_.masks.empty());
   else if (streaming_ && vector && (at_.masks.empty() || at_.whole))
-    emit_if(e_, at_.whole ? b_.CreateAnd(streams_, at_.whole) : streams_, [&] { each_step(true); }, [&] { each_step(false); });
-  else
-    each_step(false);
+    emit_if(
+        e_, at_.whole ? b_.CreateAnd(streams_, at_.whole) : streams_, [&] { each_step(true); },
+        [&] { each_step(false); });
+  else each_step(false);
 }
 
 }  // namespace reprise::jit

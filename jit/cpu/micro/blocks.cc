@@ -1,4 +1,5 @@
-// Weights in blocks (kernels/launch/block_format.h), unpacked in registers: dots with them, and rows of floats for what packs them.
+// Weights in blocks (kernels/launch/block_format.h), unpacked in registers: dots with them, and rows of floats for what
+// packs them.
 #include <map>
 
 #include "jit/cpu/micro/code.h"
@@ -18,8 +19,9 @@ class Block {
  public:
   Block(MicroCode& g, BlockFormat format, const V& p) : g(g), b(g.b), format_(format), p_(p) { take_scales(); }
 
-  /// The elements of a part: kPart / lanes vectors. Four bits of 512-bit vectors are looked up in a table that has been scaled, so that a part costs one
-  /// operation for its scale, and one for each vector; else bytes become floats, and these are scaled.
+  /// The elements of a part: kPart / lanes vectors. Four bits of 512-bit vectors are looked up in a table that has been
+  /// scaled, so that a part costs one operation for its scale, and one for each vector; else bytes become floats, and
+  /// these are scaled.
   Vs weights(int part) {
     if (g.bits == 512 && four_bits()) return looked_up(part);
     const bool is_signed = signed_bytes();
@@ -57,14 +59,26 @@ class Block {
   using Value = llvm::Value;
   bool four_bits() const {
     switch (format_) {
-      case BlockFormat::Q4_0: case BlockFormat::Q4_1: case BlockFormat::Q4_K: case BlockFormat::IQ4_NL: case BlockFormat::IQ4_XS:
-      case BlockFormat::G4_32: case BlockFormat::G4_64: case BlockFormat::G4_128: return true;
+      case BlockFormat::Q4_0:
+      case BlockFormat::Q4_1:
+      case BlockFormat::Q4_K:
+      case BlockFormat::IQ4_NL:
+      case BlockFormat::IQ4_XS:
+      case BlockFormat::G4_32:
+      case BlockFormat::G4_64:
+      case BlockFormat::G4_128: return true;
       default: return false;
     }
   }
   bool signed_bytes() const {
     switch (format_) {
-      case BlockFormat::Q4_0: case BlockFormat::Q5_0: case BlockFormat::Q8_0: case BlockFormat::Q3_K: case BlockFormat::Q6_K: case BlockFormat::IQ4_NL: case BlockFormat::IQ4_XS: return true;
+      case BlockFormat::Q4_0:
+      case BlockFormat::Q5_0:
+      case BlockFormat::Q8_0:
+      case BlockFormat::Q3_K:
+      case BlockFormat::Q6_K:
+      case BlockFormat::IQ4_NL:
+      case BlockFormat::IQ4_XS: return true;
       default: return false;
     }
   }
@@ -91,10 +105,18 @@ class Block {
     if (!v) v = b.CreateAlignedLoad(g.i(8, n), at(offset).v, llvm::Align(1));
     return v;
   }
-  Value* right(Value* v, int by) { return by ? b.CreateLShr(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(by))) : v; }
-  Value* left(Value* v, int by) { return b.CreateShl(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(by))); }
-  Value* some(Value* v, int mask) { return b.CreateAnd(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(mask))); }
-  Value* sub(Value* v, int x) { return b.CreateSub(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(x))); }
+  Value* right(Value* v, int by) {
+    return by ? b.CreateLShr(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(by))) : v;
+  }
+  Value* left(Value* v, int by) {
+    return b.CreateShl(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(by)));
+  }
+  Value* some(Value* v, int mask) {
+    return b.CreateAnd(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(mask)));
+  }
+  Value* sub(Value* v, int x) {
+    return b.CreateSub(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(x)));
+  }
   Value* order(Value* v, const std::vector<int>& m) { return b.CreateShuffleVector(v, m); }
   Value* constants(const std::vector<int>& c, unsigned bits = 8) {
     std::vector<llvm::Constant*> all;
@@ -118,18 +140,31 @@ class Block {
       slots_ = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(b.getFloatTy(), 32));
       slots_->setAlignment(llvm::Align(64));
     }
-    b.CreateAlignedStore(v.v, b.CreateConstGEP1_64(b.getFloatTy(), slots_, static_cast<std::uint64_t>(first)), llvm::Align(16));
+    b.CreateAlignedStore(v.v, b.CreateConstGEP1_64(b.getFloatTy(), slots_, static_cast<std::uint64_t>(first)),
+                         llvm::Align(16));
     kept_ += Emitter::lanes_of(v.v);
     return first;
   }
-  V kept(int i) { return g.splat(g.wrap(b.CreateAlignedLoad(b.getFloatTy(), b.CreateConstGEP1_64(b.getFloatTy(), slots_, static_cast<std::uint64_t>(i)), llvm::Align(4)))); }
+  V kept(int i) {
+    return g.splat(g.wrap(b.CreateAlignedLoad(
+        b.getFloatTy(), b.CreateConstGEP1_64(b.getFloatTy(), slots_, static_cast<std::uint64_t>(i)), llvm::Align(4))));
+  }
 
   void take_scales() {
     V unused;
     switch (format_) {
-      case BlockFormat::Q4_0: case BlockFormat::Q5_0: case BlockFormat::Q8_0: case BlockFormat::IQ4_NL: take_halves(d_, unused); break;
-      case BlockFormat::Q4_1: case BlockFormat::Q5_1: take_halves(d_, more_); break;
-      case BlockFormat::G4_32: case BlockFormat::G4_64: case BlockFormat::G4_128: case BlockFormat::G8_32: case BlockFormat::G8_64: case BlockFormat::G8_128: take_halves(d_, zero_); break;
+      case BlockFormat::Q4_0:
+      case BlockFormat::Q5_0:
+      case BlockFormat::Q8_0:
+      case BlockFormat::IQ4_NL: take_halves(d_, unused); break;
+      case BlockFormat::Q4_1:
+      case BlockFormat::Q5_1: take_halves(d_, more_); break;
+      case BlockFormat::G4_32:
+      case BlockFormat::G4_64:
+      case BlockFormat::G4_128:
+      case BlockFormat::G8_32:
+      case BlockFormat::G8_64:
+      case BlockFormat::G8_128: take_halves(d_, zero_); break;
       case BlockFormat::Q2_K: {
         Value* s = bytes(0, 16);
         keep(floats(some(s, 15), false) * half(80, 16));
@@ -148,18 +183,23 @@ class Block {
         keep(floats(sub(b.CreateOr(l, left(h, 4)), 32), true) * half(108, 16));
         break;
       }
-      case BlockFormat::Q4_K: case BlockFormat::Q5_K: {
+      case BlockFormat::Q4_K:
+      case BlockFormat::Q5_K: {
         // Twelve bytes, as two numbers: what comes out are four scales, four minima, and four more of each.
         auto word = [&](int offset, int bits) { return b.CreateAlignedLoad(g.i(bits), at(offset).v, llvm::Align(1)); };
-        auto with = [&](Value* v, std::uint64_t mask) { return b.CreateAnd(v, llvm::ConstantInt::get(v->getType(), mask)); };
+        auto with = [&](Value* v, std::uint64_t mask) {
+          return b.CreateAnd(v, llvm::ConstantInt::get(v->getType(), mask));
+        };
         Value *own = word(4, 64), *shared = word(12, 32);
-        Value* low = b.CreateOr(b.CreateZExt(with(shared, 0x0f0f0f0f), g.i(64)), left(b.CreateZExt(with(right(shared, 4), 0x0f0f0f0f), g.i(64)), 32));
+        Value* low = b.CreateOr(b.CreateZExt(with(shared, 0x0f0f0f0f), g.i(64)),
+                                left(b.CreateZExt(with(right(shared, 4), 0x0f0f0f0f), g.i(64)), 32));
         Value* six = llvm::PoisonValue::get(g.i(64, 2));
         six = b.CreateInsertElement(six, with(own, 0x3f3f3f3f3f3f3f3f), std::uint64_t{0});
         six = b.CreateInsertElement(six, b.CreateOr(low, with(right(own, 2), 0x3030303030303030)), std::uint64_t{1});
         std::vector<int> both;
         for (int i = 0; i < 16; ++i) both.push_back(i / 4 % 2);
-        Value* halves = b.CreateFPExt(b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getHalfTy(), 4), p_.v, llvm::Align(1)), g.f32(4));
+        Value* halves = b.CreateFPExt(
+            b.CreateAlignedLoad(llvm::FixedVectorType::get(b.getHalfTy(), 4), p_.v, llvm::Align(1)), g.f32(4));
         keep(floats(b.CreateBitCast(six, g.i(8, 16)), false) * g.wrap(b.CreateShuffleVector(halves, both)));
         less_at_ = 4;
         break;
@@ -172,7 +212,8 @@ class Block {
           return some(b.CreateLShr(b.CreateVectorSplat(8, of), constants(shift, 32)), mask);
         };
         Value* low = field(b.CreateAlignedLoad(b.getInt32Ty(), at(4).v, llvm::Align(1)), 4, 15);
-        Value* high = field(b.CreateZExt(b.CreateAlignedLoad(b.getInt16Ty(), at(2).v, llvm::Align(1)), b.getInt32Ty()), 2, 3);
+        Value* high =
+            field(b.CreateZExt(b.CreateAlignedLoad(b.getInt16Ty(), at(2).v, llvm::Align(1)), b.getInt32Ty()), 2, 3);
         keep(g.wrap(b.CreateSIToFP(sub(b.CreateOr(low, left(high, 4)), 32), g.f32(8))) * half(0, 8));
         break;
       }
@@ -180,7 +221,9 @@ class Block {
   }
   int scale_of(int part, int upper) const {
     if (format_ == BlockFormat::Q4_K || format_ == BlockFormat::Q5_K) return part % 4 + part / 4 * 8;
-    return format_ == BlockFormat::Q2_K || format_ == BlockFormat::Q3_K || format_ == BlockFormat::Q6_K ? part * 2 + upper : part;
+    return format_ == BlockFormat::Q2_K || format_ == BlockFormat::Q3_K || format_ == BlockFormat::Q6_K
+               ? part * 2 + upper
+               : part;
   }
   /// `upper`: of the second half of a part.
   V scaled(V q, int part, int upper) {
@@ -201,7 +244,8 @@ class Block {
   };
   Halves halves(int part) const {
     switch (format_) {
-      case BlockFormat::Q4_0: case BlockFormat::IQ4_NL: return {2, true};
+      case BlockFormat::Q4_0:
+      case BlockFormat::IQ4_NL: return {2, true};
       case BlockFormat::Q4_1: return {4, true};
       case BlockFormat::Q5_0: return {6, true};
       case BlockFormat::Q5_1: return {8, true};
@@ -222,7 +266,9 @@ class Block {
 #if defined(__x86_64__)
     std::vector<int> table(std::begin(kernels::kIq4Table), std::end(kernels::kIq4Table)), low, high;
     for (int i = 0; i < 16; ++i) low.push_back(i), high.push_back(16 + i);
-    auto look = [&](Value* v) { return b.CreateIntrinsic(llvm::Intrinsic::x86_ssse3_pshuf_b_128, {}, {constants(table), v}); };
+    auto look = [&](Value* v) {
+      return b.CreateIntrinsic(llvm::Intrinsic::x86_ssse3_pshuf_b_128, {}, {constants(table), v});
+    };
     return g.joined(look(order(q, low)), look(order(q, high)));
 #else
     std::vector<Value*> of;
@@ -259,8 +305,11 @@ class Block {
         low = in < 2 ? some(low, 15) : right(low, 4);
         return sub(b.CreateOr(low, left(some(right(bytes(128 + part / 4 * 32, 32), in * 2), 3), 4)), 32);
       }
-      case BlockFormat::IQ4_NL: case BlockFormat::IQ4_XS: return table_bytes(nibbles(part));
-      case BlockFormat::G8_32: case BlockFormat::G8_64: case BlockFormat::G8_128: return bytes(4 + part * 32, 32);
+      case BlockFormat::IQ4_NL:
+      case BlockFormat::IQ4_XS: return table_bytes(nibbles(part));
+      case BlockFormat::G8_32:
+      case BlockFormat::G8_64:
+      case BlockFormat::G8_128: return bytes(4 + part * 32, 32);
       default: return nibbles(part);
     }
   }
@@ -274,7 +323,8 @@ class Block {
   }
   Vs looked_up(int part) {
     std::vector<double> values;
-    for (int i = 0; i < 16; ++i) values.push_back(format_ == BlockFormat::Q4_0 ? i - 8 : is_table() ? kernels::kIq4Table[i] : i);
+    for (int i = 0; i < 16; ++i)
+      values.push_back(format_ == BlockFormat::Q4_0 ? i - 8 : is_table() ? kernels::kIq4Table[i] : i);
     if (!table_.v || !d_.v) table_ = scaled(numbers(values), part, 0);  // one for a block, where it has one scale
     const Halves h = halves(part);
     Value *low = words(h.offset), *high = h.together ? low : words(h.offset + 16);
@@ -309,8 +359,10 @@ void emit(EmitContext& cx, const micro::UnpackDot& code) {
   const int rows = code.rows, wide = g.bits == 512 ? 4 : 2, group = rows == 1 ? wide : wide / 2;
   constexpr int kSums = 2;
   const DType f32 = DType::Float32;
-  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
-  // What is prefetched: the same place some rows later, about 8 KiB away, farther than the time in which a short row is done.
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6),
+          k = g.arg(7);
+  // What is prefetched: the same place some rows later, about 8 KiB away, farther than the time in which a short row is
+  // done.
   constexpr std::int64_t kAhead = 8192;
   const V rows_ahead = g.i64(kAhead) / g.max(w_row, 1);
   Vs xp;
@@ -333,7 +385,8 @@ void emit(EmitContext& cx, const micro::UnpackDot& code) {
             for (int v = 0; v < static_cast<int>(some.size()); ++v)
               for (int r = 0; r < rows; ++r) {
                 V& t = s[static_cast<std::size_t>((r * count + i) * kSums + v % kSums)];
-                t = g.multiply_add(some[static_cast<std::size_t>(v)], g.load(f32, g.at(xp[r], f32, c + e + v * g.lanes)), t);
+                t = g.multiply_add(some[static_cast<std::size_t>(v)],
+                                   g.load(f32, g.at(xp[r], f32, c + e + v * g.lanes)), t);
               }
           }
         }
@@ -366,7 +419,8 @@ void emit(EmitContext& cx, const micro::Unpack& code) {
       Block block(g, code.format, at[0]);
       for (int e = 0; e < f.elements; e += kPart) {
         const Vs some = block.weights(e / kPart);
-        for (int v = 0; v < static_cast<int>(some.size()); ++v) g.store(DType::Float32, some[static_cast<std::size_t>(v)], g.at(at[1], DType::Float32, e + v * g.lanes));
+        for (int v = 0; v < static_cast<int>(some.size()); ++v)
+          g.store(DType::Float32, some[static_cast<std::size_t>(v)], g.at(at[1], DType::Float32, e + v * g.lanes));
       }
       return {g.at(at[0], DType::UInt8, f.bytes), g.at(at[1], DType::Float32, f.elements)};
     });
@@ -379,9 +433,12 @@ void emit(EmitContext& cx, const micro::UnpackBytes& code) {
   MicroCode g(cx, code, DType::Float32);
   const kernels::BlockFacts& f = kernels::facts_of(code.format);
   const int part = kernels::part_of(code.format);
-  const V blocks = g.arg(0), w_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), scale = g.arg(4), less = g.arg(5), scale_row = g.arg(6), rows = g.arg(7), n = g.arg(8);
+  const V blocks = g.arg(0), w_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), scale = g.arg(4), less = g.arg(5),
+          scale_row = g.arg(6), rows = g.arg(7), n = g.arg(8);
   const DType f32 = DType::Float32;
-  auto put = [&](V p, int i, V x) { g.b.CreateAlignedStore(g.b.CreateExtractElement(x.v, std::uint64_t{0}), g.at(p, f32, i).v, llvm::Align(4)); };
+  auto put = [&](V p, int i, V x) {
+    g.b.CreateAlignedStore(g.b.CreateExtractElement(x.v, std::uint64_t{0}), g.at(p, f32, i).v, llvm::Align(4));
+  };
   const V length = n * f.bytes;
   g.carry(0, rows, 1, {blocks, to, scale, less}, [&](V, Vs row) -> Vs {
     // That of the next panel: so short rows from so many places no prefetching of the hardware follows.
@@ -392,11 +449,14 @@ void emit(EmitContext& cx, const micro::UnpackBytes& code) {
       for (int e = 0; e < f.elements; e += kPart) {
         g.b.CreateAlignedStore(block.whole_bytes(e / kPart), g.at(at[1], DType::UInt8, e).v, llvm::Align(1));
         for (int upper = 0; upper < kPart / part; ++upper)
-          put(at[2], e / part + upper, block.scale(e / kPart, upper)), put(at[3], e / part + upper, block.less(e / kPart, upper));
+          put(at[2], e / part + upper, block.scale(e / kPart, upper)),
+              put(at[3], e / part + upper, block.less(e / kPart, upper));
       }
-      return {g.at(at[0], DType::UInt8, f.bytes), g.at(at[1], DType::UInt8, f.elements), g.at(at[2], f32, f.elements / part), g.at(at[3], f32, f.elements / part)};
+      return {g.at(at[0], DType::UInt8, f.bytes), g.at(at[1], DType::UInt8, f.elements),
+              g.at(at[2], f32, f.elements / part), g.at(at[3], f32, f.elements / part)};
     });
-    return {g.at(row[0], DType::UInt8, w_row), g.at(row[1], DType::UInt8, to_row), g.at(row[2], f32, scale_row), g.at(row[3], f32, scale_row)};
+    return {g.at(row[0], DType::UInt8, w_row), g.at(row[1], DType::UInt8, to_row), g.at(row[2], f32, scale_row),
+            g.at(row[3], f32, scale_row)};
   });
   g.finish();
 }

@@ -16,7 +16,8 @@ constexpr int kMost = 127;  // of x
 /// Sums in Int32 of products of bytes, x with a sign and w without: four of each in a lane.
 class ByteCode : public MicroCode {
  public:
-  ByteCode(EmitContext& cx, const micro::MultiplyBytes& code) : MicroCode(cx, code, DType::Float32), wide_(code.wide), split_(!wide_ && code.most > 63) {
+  ByteCode(EmitContext& cx, const micro::MultiplyBytes& code)
+      : MicroCode(cx, code, DType::Float32), wide_(code.wide), split_(!wide_ && code.most > 63) {
     // Two products of bytes meet in 16 bits; so many pairs fit there. Of a whole byte its halves are multiplied.
     steps_ = wide_ ? code.part / 4 : std::clamp(32767 / (2 * kMost * (split_ ? 15 : code.most)), 1, code.part / 4);
     while (code.part / 4 % steps_) --steps_;
@@ -31,7 +32,10 @@ class ByteCode : public MicroCode {
     if (!split_) return {q};
     return {b.CreateAnd(q, number(8, 15)), b.CreateLShr(q, number(8, 4))};
   }
-  llvm::Value* x(const V& p) { return b.CreateBitCast(b.CreateVectorSplat(static_cast<unsigned>(lanes), b.CreateAlignedLoad(i(32), p.v, llvm::Align(1))), words(8)); }
+  llvm::Value* x(const V& p) {
+    return b.CreateBitCast(
+        b.CreateVectorSplat(static_cast<unsigned>(lanes), b.CreateAlignedLoad(i(32), p.v, llvm::Align(1))), words(8));
+  }
   void add(Sum& sum, const Sum& w, llvm::Value* x) {
     for (std::size_t part = 0; part < sum.size(); ++part) sum[part] = product(sum[part], w[part], x);
   }
@@ -43,23 +47,30 @@ class ByteCode : public MicroCode {
   }
 
  private:
-  llvm::FixedVectorType* words(unsigned size) { return llvm::FixedVectorType::get(b.getIntNTy(size), static_cast<unsigned>(bits) / size); }
+  llvm::FixedVectorType* words(unsigned size) {
+    return llvm::FixedVectorType::get(b.getIntNTy(size), static_cast<unsigned>(bits) / size);
+  }
   llvm::Constant* number(unsigned size, std::uint64_t n) { return llvm::ConstantInt::get(words(size), n); }
   llvm::Value* product(llvm::Value* sum, llvm::Value* w, llvm::Value* x) {
 #if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
     if (wide_) {
-      const auto id = bits == 512 ? I::x86_avx512_vpdpbusd_512 : bits == 256 ? I::x86_avx512_vpdpbusd_256 : I::x86_avx512_vpdpbusd_128;
+      const auto id = bits == 512   ? I::x86_avx512_vpdpbusd_512
+                      : bits == 256 ? I::x86_avx512_vpdpbusd_256
+                                    : I::x86_avx512_vpdpbusd_128;
       return b.CreateIntrinsic(id, {}, {sum, b.CreateBitCast(w, words(32)), b.CreateBitCast(x, words(32))});
     }
-    const auto id = bits == 512 ? I::x86_avx512_pmaddubs_w_512 : bits == 256 ? I::x86_avx2_pmadd_ub_sw : I::x86_ssse3_pmadd_ub_sw_128;
+    const auto id = bits == 512   ? I::x86_avx512_pmaddubs_w_512
+                    : bits == 256 ? I::x86_avx2_pmadd_ub_sw
+                                  : I::x86_ssse3_pmadd_ub_sw_128;
     return b.CreateAdd(sum, b.CreateIntrinsic(id, {}, {w, x}));
 #else
     const unsigned each = wide_ ? 4 : 2, size = wide_ ? 32 : 16;
     for (unsigned part = 0; part < each; ++part) {
       std::vector<int> every;
       for (unsigned l = part; l < static_cast<unsigned>(bits) / 8; l += each) every.push_back(static_cast<int>(l));
-      sum = b.CreateAdd(sum, b.CreateMul(b.CreateZExt(b.CreateShuffleVector(w, every), words(size)), b.CreateSExt(b.CreateShuffleVector(x, every), words(size))));
+      sum = b.CreateAdd(sum, b.CreateMul(b.CreateZExt(b.CreateShuffleVector(w, every), words(size)),
+                                         b.CreateSExt(b.CreateShuffleVector(x, every), words(size))));
     }
     return sum;
 #endif
@@ -68,11 +79,17 @@ class ByteCode : public MicroCode {
   llvm::Value* pairs(llvm::Value* x, llvm::Value* by) {
 #if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    return b.CreateIntrinsic(bits == 512 ? I::x86_avx512_pmaddw_d_512 : bits == 256 ? I::x86_avx2_pmadd_wd : I::x86_sse2_pmadd_wd, {}, {x, by});
+    return b.CreateIntrinsic(bits == 512   ? I::x86_avx512_pmaddw_d_512
+                             : bits == 256 ? I::x86_avx2_pmadd_wd
+                                           : I::x86_sse2_pmadd_wd,
+                             {}, {x, by});
 #else
     std::vector<int> even, odd;
     for (int l = 0; l < bits / 16; l += 2) even.push_back(l), odd.push_back(l + 1);
-    auto half = [&](const std::vector<int>& of) { return b.CreateMul(b.CreateSExt(b.CreateShuffleVector(x, of), words(32)), b.CreateSExt(b.CreateShuffleVector(by, of), words(32))); };
+    auto half = [&](const std::vector<int>& of) {
+      return b.CreateMul(b.CreateSExt(b.CreateShuffleVector(x, of), words(32)),
+                         b.CreateSExt(b.CreateShuffleVector(by, of), words(32)));
+    };
     return b.CreateAdd(half(even), half(odd));
 #endif
   }
@@ -90,9 +107,11 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
   const BlockFormat format = code.format;
   const kernels::BlockFacts& f = kernels::facts_of(format);
   const kernels::UnsignedRange range = kernels::unsigned_range(format);
-  const bool groups = format >= BlockFormat::G4_32, table = format == BlockFormat::IQ4_NL, two = groups || format == BlockFormat::Q4_1;
+  const bool groups = format >= BlockFormat::G4_32, table = format == BlockFormat::IQ4_NL,
+             two = groups || format == BlockFormat::Q4_1;
   const bool four_bits = table || range.most == 15;
-  const int lanes = g.lanes, part = kernels::part_of(format), parts = f.elements / part, width = kernels::byte_columns(code.bits), header = two ? 4 : 2;
+  const int lanes = g.lanes, part = kernels::part_of(format), parts = f.elements / part,
+            width = kernels::byte_columns(code.bits), header = two ? 4 : 2;
   const V w_row = g.arg(1), halves = g.arg(5), n = g.arg(6), three = w_row * 3;
   Vs state;  // every fourth row, then the panel, then the words
   for (int q = 0; q < lanes; q += 4) state.push_back(g.at(g.arg(0), DType::UInt8, w_row * q));
@@ -115,30 +134,40 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
     std::vector<llvm::Value*> by_row;
     for (int t = 0; t < 4; ++t) {
       std::vector<llvm::Value*> some;
-      for (int r = t; r < lanes; r += 4) some.push_back(b.CreateAlignedLoad(g.i(32, 4), row(s, r, offset).v, llvm::Align(1)));
+      for (int r = t; r < lanes; r += 4)
+        some.push_back(b.CreateAlignedLoad(g.i(32, 4), row(s, r, offset).v, llvm::Align(1)));
       for (; some.size() > 1; some.resize(some.size() / 2))
         for (std::size_t i = 0; i < some.size() / 2; ++i) some[i] = g.joined(some[2 * i], some[2 * i + 1]);
       by_row.push_back(some[0]);
     }
-    llvm::Value *low01 = shuffled(by_row[0], by_row[1], 0, false), *high01 = shuffled(by_row[0], by_row[1], 2, false), *low23 = shuffled(by_row[2], by_row[3], 0, false), *high23 = shuffled(by_row[2], by_row[3], 2, false);
-    return std::vector<llvm::Value*>{shuffled(low01, low23, 0, true), shuffled(low01, low23, 2, true), shuffled(high01, high23, 0, true), shuffled(high01, high23, 2, true)};
+    llvm::Value *low01 = shuffled(by_row[0], by_row[1], 0, false), *high01 = shuffled(by_row[0], by_row[1], 2, false),
+                *low23 = shuffled(by_row[2], by_row[3], 0, false), *high23 = shuffled(by_row[2], by_row[3], 2, false);
+    return std::vector<llvm::Value*>{shuffled(low01, low23, 0, true), shuffled(low01, low23, 2, true),
+                                     shuffled(high01, high23, 0, true), shuffled(high01, high23, 2, true)};
   };
   llvm::Type* bytes = g.i(8, lanes * 4);
   auto number = [&](std::uint64_t x) { return llvm::ConstantInt::get(bytes, x); };
   auto looked_up = [&](llvm::Value* q) -> llvm::Value* {
     std::vector<llvm::Constant*> all;
-    for (int i = 0; i < lanes * 4; ++i) all.push_back(b.getInt8(static_cast<std::uint8_t>(kernels::kIq4Table[i % 16] + range.added)));
+    for (int i = 0; i < lanes * 4; ++i)
+      all.push_back(b.getInt8(static_cast<std::uint8_t>(kernels::kIq4Table[i % 16] + range.added)));
     llvm::Constant* of = llvm::ConstantVector::get(all);
 #if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    return b.CreateIntrinsic(code.bits == 512 ? I::x86_avx512_pshuf_b_512 : code.bits == 256 ? I::x86_avx2_pshuf_b : I::x86_ssse3_pshuf_b_128, {}, {of, q});
+    return b.CreateIntrinsic(code.bits == 512   ? I::x86_avx512_pshuf_b_512
+                             : code.bits == 256 ? I::x86_avx2_pshuf_b
+                                                : I::x86_ssse3_pshuf_b_128,
+                             {}, {of, q});
 #else
     llvm::Value* found = b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(0u));
-    for (unsigned i = 1; i < 16; ++i) found = b.CreateSelect(b.CreateICmpEQ(q, number(i)), b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(i)), found);
+    for (unsigned i = 1; i < 16; ++i)
+      found = b.CreateSelect(b.CreateICmpEQ(q, number(i)),
+                             b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(i)), found);
     return found;
 #endif
   };
-  // The next rows are fetched meanwhile, some with each block: so short ones from so many places no prefetching of the hardware follows.
+  // The next rows are fetched meanwhile, some with each block: so short ones from so many places no prefetching of the
+  // hardware follows.
   const V length = n * f.bytes, fetched = g.ceil_div(g.i64(lanes), g.max(n, 1));
   g.carry(0, n, 1, state, [&](V, Vs s) -> Vs {
     s[quarters + 2] = g.carry(0, fetched, 1, {s[quarters + 2]}, [&](V, Vs next) -> Vs {
@@ -160,7 +189,8 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
         llvm::Value* q = b.CreateBitCast(some[static_cast<std::size_t>(i)], bytes);
         put(e / 4 + i, four_bits ? b.CreateAnd(q, number(15)) : q);
       }
-      for (int i = 0; four_bits && i < 4; ++i) put(e / 4 + 4 + i, b.CreateLShr(b.CreateBitCast(some[static_cast<std::size_t>(i)], bytes), number(4)));
+      for (int i = 0; four_bits && i < 4; ++i)
+        put(e / 4 + 4 + i, b.CreateLShr(b.CreateBitCast(some[static_cast<std::size_t>(i)], bytes), number(4)));
     }
     for (std::size_t q = 0; q < quarters; ++q) s[q] = g.at(s[q], DType::UInt8, f.bytes);
     s[quarters] = g.at(s[quarters], DType::UInt8, f.elements * width);
@@ -170,14 +200,20 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
   // What the words are is asked when all have been stored: a vector is read of none that is on its way.
   g.carry(0, n, 1, {halves, g.arg(3), g.arg(4)}, [&](V, Vs p) -> Vs {
     llvm::Value* both = b.CreateAlignedLoad(g.i(32, lanes), p[0].v, llvm::Align(4));
-    auto floats = [&](llvm::Value* x) { return g.wrap(b.CreateFPExt(b.CreateBitCast(b.CreateTrunc(x, g.i(16, lanes)), llvm::FixedVectorType::get(b.getHalfTy(), static_cast<unsigned>(lanes))), g.vector())); };
+    auto floats = [&](llvm::Value* x) {
+      return g.wrap(
+          b.CreateFPExt(b.CreateBitCast(b.CreateTrunc(x, g.i(16, lanes)),
+                                        llvm::FixedVectorType::get(b.getHalfTy(), static_cast<unsigned>(lanes))),
+                        g.vector()));
+    };
     const V by = floats(both);
     V less = by * g.constant(range.added);
     if (two) {
       const V second = floats(b.CreateLShr(both, llvm::ConstantInt::get(both->getType(), 16)));
       less = groups ? second * by : g.wrap(b.CreateFNeg(second.v));
     }
-    for (int i = 0; i < parts; ++i) g.store(f32, by, g.at(p[1], f32, i * width)), g.store(f32, less, g.at(p[2], f32, i * width));
+    for (int i = 0; i < parts; ++i)
+      g.store(f32, by, g.at(p[1], f32, i * width)), g.store(f32, less, g.at(p[2], f32, i * width));
     return {g.at(p[0], DType::Int32, lanes), g.at(p[1], f32, parts * width), g.at(p[2], f32, parts * width)};
   });
   g.finish();
@@ -188,7 +224,8 @@ void emit(EmitContext& cx, const micro::QuantizeRows& code) {
   auto& b = g.b;
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::QuantizedRows, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::QuantizedRows, name))
-  const V x_row = REPRISE_INTEGER(x_row), q_row = REPRISE_INTEGER(q_row), scale_row = REPRISE_INTEGER(scale_row), rows = REPRISE_INTEGER(rows), parts = REPRISE_INTEGER(parts);
+  const V x_row = REPRISE_INTEGER(x_row), q_row = REPRISE_INTEGER(q_row), scale_row = REPRISE_INTEGER(scale_row),
+          rows = REPRISE_INTEGER(rows), parts = REPRISE_INTEGER(parts);
   const Vs first{REPRISE_POINTER(x), REPRISE_POINTER(q), REPRISE_POINTER(scale), REPRISE_POINTER(less)};
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
@@ -216,13 +253,16 @@ void emit(EmitContext& cx, const micro::QuantizeRows& code) {
         llvm::Type* type = g.f32(count);
         auto numbers = [&](double c) { return g.wrap(llvm::ConstantFP::get(type, c)); };
         const V most = g.wrap(b.CreateBitCast(bits.v, type));
-        const V by = g.select(most > numbers(0x1p-100), numbers(kMost) / most, numbers(0)), scale = most * numbers(1.0 / kMost);
+        const V by = g.select(most > numbers(0x1p-100), numbers(kMost) / most, numbers(0)),
+                scale = most * numbers(1.0 / kMost);
         for (int i = 0; i < count; ++i) {
           const V each = g.shuffle(by, by, std::vector<int>(static_cast<std::size_t>(g.lanes), i));
           V sum;
           for (int v = 0; v < vectors; ++v) {
-            const V t = g.multiply_add(x[static_cast<std::size_t>(i)][static_cast<std::size_t>(v)], each, g.constant(kMagic));
-            b.CreateAlignedStore(b.CreateTrunc(b.CreateBitCast(t.v, g.i(32, g.lanes)), g.i(8, g.lanes)), g.at(row[1], DType::Int8, (p + i) * code.part + v * g.lanes).v, llvm::Align(1));
+            const V t =
+                g.multiply_add(x[static_cast<std::size_t>(i)][static_cast<std::size_t>(v)], each, g.constant(kMagic));
+            b.CreateAlignedStore(b.CreateTrunc(b.CreateBitCast(t.v, g.i(32, g.lanes)), g.i(8, g.lanes)),
+                                 g.at(row[1], DType::Int8, (p + i) * code.part + v * g.lanes).v, llvm::Align(1));
             const V q = t - g.constant(kMagic);
             sum = v ? sum + q : q;
           }
@@ -236,7 +276,8 @@ void emit(EmitContext& cx, const micro::QuantizeRows& code) {
     const V together = g.whole(parts, kTogether);
     pass(0, together, kTogether);
     pass(together, parts, 1);
-    return {g.at(row[0], f32, x_row), g.at(row[1], DType::Int8, q_row), g.at(row[2], f32, scale_row), g.at(row[3], f32, scale_row)};
+    return {g.at(row[0], f32, x_row), g.at(row[1], DType::Int8, q_row), g.at(row[2], f32, scale_row),
+            g.at(row[3], f32, scale_row)};
   });
   g.finish();
 }
@@ -245,15 +286,19 @@ void emit(EmitContext& cx, const micro::MultiplyBytes& code) {
   ByteCode g(cx, code);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::ByteTile, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::ByteTile, name))
-  const V x = REPRISE_POINTER(x), x_row = REPRISE_INTEGER(x_row), x_scale = REPRISE_POINTER(x_scale), x_less = REPRISE_POINTER(x_less), x_scale_row = REPRISE_INTEGER(x_scale_row), y = REPRISE_POINTER(y),
-          y_row = REPRISE_INTEGER(y_row), n = REPRISE_INTEGER(n), parts = REPRISE_INTEGER(parts), first = REPRISE_INTEGER(first);
+  const V x = REPRISE_POINTER(x), x_row = REPRISE_INTEGER(x_row), x_scale = REPRISE_POINTER(x_scale),
+          x_less = REPRISE_POINTER(x_less), x_scale_row = REPRISE_INTEGER(x_scale_row), y = REPRISE_POINTER(y),
+          y_row = REPRISE_INTEGER(y_row), n = REPRISE_INTEGER(n), parts = REPRISE_INTEGER(parts),
+          first = REPRISE_INTEGER(first);
   const Vs w{REPRISE_POINTER(w), REPRISE_POINTER(w_scale), REPRISE_POINTER(w_less)};
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
   const int nv = kernels::byte_vectors(code.bits), mr = code.rows, width = nv * g.lanes;
   auto index = [&](int r, int v) { return static_cast<std::size_t>(r * nv + v); };
   Vs xs, scales, lesses;
-  for (int r = 0; r < mr; ++r) xs.push_back(g.at(x, DType::Int8, x_row * r)), scales.push_back(g.at(x_scale, f32, x_scale_row * r)), lesses.push_back(g.at(x_less, f32, x_scale_row * r));
+  for (int r = 0; r < mr; ++r)
+    xs.push_back(g.at(x, DType::Int8, x_row * r)), scales.push_back(g.at(x_scale, f32, x_scale_row * r)),
+        lesses.push_back(g.at(x_less, f32, x_scale_row * r));
   auto each = [&](const std::function<void(int, int, V, V)>& f) {
     for (int v = 0; v < nv; ++v) {
       const V mask = g.mask_below(n - v * g.lanes);
@@ -285,9 +330,12 @@ void emit(EmitContext& cx, const micro::MultiplyBytes& code) {
       }
     }
     Vs by, less;
-    for (int v = 0; v < nv; ++v) by.push_back(g.load(f32, g.at(s[at + 1], f32, v * g.lanes))), less.push_back(g.load(f32, g.at(s[at + 2], f32, v * g.lanes)));
+    for (int v = 0; v < nv; ++v)
+      by.push_back(g.load(f32, g.at(s[at + 1], f32, v * g.lanes))),
+          less.push_back(g.load(f32, g.at(s[at + 2], f32, v * g.lanes)));
     for (int r = 0; r < mr; ++r) {
-      const V row_by = g.load_splat(f32, g.at(scales[static_cast<std::size_t>(r)], f32, p)), row_less = g.load_splat(f32, g.at(lesses[static_cast<std::size_t>(r)], f32, p));
+      const V row_by = g.load_splat(f32, g.at(scales[static_cast<std::size_t>(r)], f32, p)),
+              row_less = g.load_splat(f32, g.at(lesses[static_cast<std::size_t>(r)], f32, p));
       for (int v = 0; v < nv; ++v) {
         V& t = s[index(r, v)];
         const V sum = g.wrap(g.b.CreateSIToFP(sums[index(r, v)], g.vector()));

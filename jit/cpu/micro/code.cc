@@ -9,7 +9,8 @@ MicroCode::MicroCode(EmitContext& cx, int bits, DType acc, const std::vector<Kin
     : Emitter(cx), Writer(static_cast<Emitter&>(*this)), bits(bits), lanes(kernels::micro_lanes(bits, acc)), acc(acc) {
   std::vector<llvm::Type*> types;
   for (Kind k : parameters) types.push_back(k == Kind::Pointer ? b.getPtrTy() : k == Kind::Float ? f32() : i(64));
-  fn_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage, cx.entry, cx.module);
+  fn_ = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
+                               cx.entry, cx.module);
   fn_->addFnAttr(llvm::Attribute::NoUnwind);
   // Without these LLVM splits 512-bit vectors in two on CPUs it thinks prefer 256.
   fn_->addFnAttr("prefer-vector-width", std::to_string(bits));
@@ -26,7 +27,8 @@ void MicroCode::store(DType t, const V& x, const V& p, const V& mask) {
 }
 
 void MicroCode::prefetch(const V& p, bool to_write, int level) {
-  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()}, {p.v, b.getInt32(to_write), b.getInt32(static_cast<std::uint32_t>(4 - level)), b.getInt32(1)});
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {b.getPtrTy()},
+                    {p.v, b.getInt32(to_write), b.getInt32(static_cast<std::uint32_t>(4 - level)), b.getInt32(1)});
 }
 
 V MicroCode::fold(V x, const std::function<V(V, V)>& op) {
@@ -55,9 +57,12 @@ EmitFn emitter_of(const kernels::KernelCode& code) {
 
 CodePtr compile(const kernels::KernelCode& code) {
   const auto* fragment = code.as<micro::Fragment>();
-  return compile_module("micro " + code.text(), emitter_of(code), fragment ? std::string_view(fragment->kernel.name) : code.kind());
+  return compile_module("micro " + code.text(), emitter_of(code),
+                        fragment ? std::string_view(fragment->kernel.name) : code.kind());
 }
-std::string assembly_text(const kernels::KernelCode& code, const Host& host) { return assembly_text(emitter_of(code), host); }
+std::string assembly_text(const kernels::KernelCode& code, const Host& host) {
+  return assembly_text(emitter_of(code), host);
+}
 
 V MicroCode::field(std::size_t offset, llvm::Type* type) {
   return wrap(b.CreateAlignedLoad(type, b.CreateConstGEP1_64(b.getInt8Ty(), arg(0).v, offset), llvm::Align(8)));

@@ -7,8 +7,8 @@
 
 namespace reprise::jit {
 
-/// Writes one micro-kernel: vectors of `lanes` elements of the accumulator's dtype, conversions at loads and stores (half types
-/// exist in memory only), masks for what is left over.
+/// Writes one micro-kernel: vectors of `lanes` elements of the accumulator's dtype, conversions at loads and stores
+/// (half types exist in memory only), masks for what is left over.
 class MicroCode : public Emitter, public Writer {
  public:
   /// Stands in the body of a function with the parameters of `K::Fn`.
@@ -82,8 +82,9 @@ class StackedVectors {
   StackArray all_;
 };
 
-/// Folds each of 2^j vectors over its lanes by `op`, a sum where there is none; element i of the result (of as many) is that of vector i. Every vector
-/// is folded by the same tree, so a row's result does not depend on its place in the group.
+/// Folds each of 2^j vectors over its lanes by `op`, a sum where there is none; element i of the result (of as many) is
+/// that of vector i. Every vector is folded by the same tree, so a row's result does not depend on its place in the
+/// group.
 V sum_each(MicroCode& g, Vs v, const std::function<V(V, V)>& op = {});
 
 /// The transpose of `lanes` vectors.

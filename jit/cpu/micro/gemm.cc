@@ -11,10 +11,12 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   MicroCode g(cx, code, acc);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::GemmTile, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::GemmTile, name))
-  const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row),
-          accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row), c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m),
-          n = REPRISE_INTEGER(n), k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last),
-          bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu), ahead = REPRISE_POINTER(ahead), ahead_step = REPRISE_INTEGER(ahead_step);
+  const V a = REPRISE_POINTER(a), a_row = REPRISE_INTEGER(a_row), bp = REPRISE_POINTER(b),
+          b_row = REPRISE_INTEGER(b_row), accp = REPRISE_POINTER(acc), acc_row = REPRISE_INTEGER(acc_row),
+          c = REPRISE_POINTER(c), c_row = REPRISE_INTEGER(c_row), rows = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n),
+          k = REPRISE_INTEGER(k), first = REPRISE_INTEGER(first), last = REPRISE_INTEGER(last),
+          bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu), ahead = REPRISE_POINTER(ahead),
+          ahead_step = REPRISE_INTEGER(ahead_step);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
 
@@ -25,13 +27,15 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   for (int v = 0; v < nv; ++v) mask.push_back(g.mask_below(n - v * g.lanes));
 
   // What the tile adds to and is stored to, fetched while the loop runs.
-  const V is_last = last != 0, target = g.select(is_last, c, accp), bytes = g.select(is_last, c_row * item_size(c_type), acc_row * item_size(acc));
+  const V is_last = last != 0, target = g.select(is_last, c, accp),
+          bytes = g.select(is_last, c_row * item_size(c_type), acc_row * item_size(acc));
   for (int i = 0; i < mr; ++i)
     for (int v = 0; v < nv; ++v) g.prefetch(g.at(target, DType::UInt8, row[i] * bytes + v * bits / 8), true);
   Vs a_ptr;
   for (int i = 0; i < mr; ++i) a_ptr.push_back(g.at(a, acc, row[i] * a_row));
   // What is on no page takes a walk of the tables each time: instead of nothing the tile itself is fetched.
-  const V nothing = g.wrap(g.b.CreateIsNull(ahead.v)), soon = g.select(nothing, g.arg(0), ahead), soon_step = g.select(nothing, g.i64(0), ahead_step);
+  const V nothing = g.wrap(g.b.CreateIsNull(ahead.v)), soon = g.select(nothing, g.arg(0), ahead),
+          soon_step = g.select(nothing, g.i64(0), ahead_step);
   // The sums, by row; behind them where b is.
   Vs carried(static_cast<std::size_t>(mr * nv), g.zero());
   carried.push_back(bp);
@@ -75,13 +79,17 @@ void emit(EmitContext& cx, const micro::Gemm& code) {
   auto store_under = [&](DType t, V base, V stride, const Vs& mask) {
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v)
-        g.store(t, carried[static_cast<std::size_t>(i * nv + v)], g.at(base, t, row[i] * stride + v * g.lanes), mask[v]);
+        g.store(t, carried[static_cast<std::size_t>(i * nv + v)], g.at(base, t, row[i] * stride + v * g.lanes),
+                mask[v]);
   };
   // Some processors take many cycles for each store under a mask.
   auto store_all = [&](DType t, V base, V stride) {
-    g.when(n >= nv * g.lanes, [&] { store_under(t, base, stride, Vs(static_cast<std::size_t>(nv))); }, [&] { store_under(t, base, stride, mask); });
+    g.when(
+        n >= nv * g.lanes, [&] { store_under(t, base, stride, Vs(static_cast<std::size_t>(nv))); },
+        [&] { store_under(t, base, stride, mask); });
   };
-  g.when(is_last, [&] { store_all(c_type, c, c_row); }, [&] { store_all(acc, accp, acc_row); });
+  g.when(
+      is_last, [&] { store_all(c_type, c, c_row); }, [&] { store_all(acc, accp, acc_row); });
   g.finish();
 }
 
@@ -89,9 +97,12 @@ void emit(EmitContext& cx, const micro::Convert& code) {
   const DType src = code.src, dst = code.dst;
   const DType acc = kernels::acc_dtype(item_size(src) > item_size(dst) ? src : dst);
   MicroCode g(cx, code, acc);
-  const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5), whole = g.whole(n, g.lanes);
+  const V from = g.arg(0), from_row = g.arg(1), to = g.arg(2), to_row = g.arg(3), rows = g.arg(4), n = g.arg(5),
+          whole = g.whole(n, g.lanes);
   g.carry(0, rows, 1, {from, to}, [&](V, Vs p) -> Vs {
-    auto step = [&](V i, V mask) { g.store(dst, g.load(src, g.at(p[0], src, i), mask), g.at(p[1], dst, i), code.filled ? V{} : mask); };
+    auto step = [&](V i, V mask) {
+      g.store(dst, g.load(src, g.at(p[0], src, i), mask), g.at(p[1], dst, i), code.filled ? V{} : mask);
+    };
     g.carry(0, whole, g.lanes, {}, [&](V i, Vs) -> Vs { return step(i, {}), Vs{}; });
     const V tail = g.mask_below(n - whole);
     g.carry(whole, n, g.lanes, {}, [&](V i, Vs) -> Vs { return step(i, tail), Vs{}; });
@@ -169,7 +180,8 @@ void emit(EmitContext& cx, const micro::Transpose& code) {
       V x = g.load(src, g.at(p[j], src, i), mask);
       if (code.turned) {
         llvm::Type* words = llvm::VectorType::getInteger(llvm::cast<llvm::VectorType>(x.v->getType()));
-        x = g.wrap(g.b.CreateBitCast(g.b.CreateXor(g.b.CreateBitCast(x.v, words), llvm::ConstantInt::get(words, 0x80808080)), x.v->getType()));
+        x = g.wrap(g.b.CreateBitCast(
+            g.b.CreateXor(g.b.CreateBitCast(x.v, words), llvm::ConstantInt::get(words, 0x80808080)), x.v->getType()));
       }
       r.push_back(x);
     }

@@ -66,7 +66,8 @@ void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
     at = g.carry(0, count, 1, at, [&](V i, Vs p) -> Vs {
       Vs sums(kSums, g.zero());
       sums = g.carry(0, whole, step, sums, [&](V c, Vs s) -> Vs {
-        for (std::int64_t line = 0; line < step_bytes; line += 64) g.prefetch(g.at(p[0], w_type, c + ahead + line / size));
+        for (std::int64_t line = 0; line < step_bytes; line += 64)
+          g.prefetch(g.at(p[0], w_type, c + ahead + line / size));
         for (int v = 0; v < kSums; ++v) {
           const V e = c + v * g.lanes;
           s[v] = g.multiply_add(g.load(g.acc, g.at(x, g.acc, e)), g.load(w_type, g.at(p[0], w_type, e)), s[v]);
@@ -76,7 +77,8 @@ void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
       V sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
       sum = g.carry(whole, k, g.lanes, {sum}, [&](V c, Vs s) -> Vs {
         const V mask = g.mask_below(k - c);
-        return {g.multiply_add(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
+        return {
+            g.multiply_add(g.load(g.acc, g.at(x, g.acc, c), mask), g.load(w_type, g.at(p[0], w_type, c), mask), s[0])};
       })[0];
       waiting.put(i, sum);
       return {g.at(p[0], w_type, w_row)};
@@ -84,14 +86,16 @@ void dot_by_rows(MicroCode& g, DType w_type, DType y_type) {
     Vs sums;
     for (int i = 0; i < group; ++i) sums.push_back(waiting.get(g.i64(i)));
     const V out = sum_each(g, sums), to = g.at(y, y_type, j);
-    g.when(left >= group, [&] { g.store(y_type, out, to); }, [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
+    g.when(
+        left >= group, [&] { g.store(y_type, out, to); },
+        [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
     return at;
   });
 }
 
-/// One row of x: four parts of w at a time, each read from its beginning to its end. Four streams of memory are what the hardware's own prefetching follows
-/// best (of AMD's Zen 3: 1.4 times the bytes a second of one, with prefetches of ours or without), and sums enough to hide an fma's latency. A row's sum does not
-/// depend on its part.
+/// One row of x: four parts of w at a time, each read from its beginning to its end. Four streams of memory are what
+/// the hardware's own prefetching follows best (of AMD's Zen 3: 1.4 times the bytes a second of one, with prefetches of
+/// ours or without), and sums enough to hide an fma's latency. A row's sum does not depend on its part.
 void dot_by_parts(MicroCode& g, DType w_type, DType y_type) {
   const V x = g.arg(0), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), n = g.arg(6), k = g.arg(7);
   constexpr int kParts = 4, kSums = 2;
@@ -113,7 +117,8 @@ void dot_by_parts(MicroCode& g, DType w_type, DType y_type) {
     for (std::size_t i = 0; i < rows.size(); ++i) of_rows.push_back(sums[i * kSums] + sums[i * kSums + 1]);
     return g.carry(whole, k, g.lanes, of_rows, [&](V c, Vs s) -> Vs {
       const V mask = g.mask_below(k - c), xe = g.load(g.acc, g.at(x, g.acc, c), mask);
-      for (std::size_t i = 0; i < rows.size(); ++i) s[i] = g.multiply_add(xe, g.load(w_type, g.at(rows[i], w_type, c), mask), s[i]);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        s[i] = g.multiply_add(xe, g.load(w_type, g.at(rows[i], w_type, c), mask), s[i]);
       return s;
     });
   };
@@ -131,7 +136,9 @@ void dot_by_parts(MicroCode& g, DType w_type, DType y_type) {
       Vs sums;
       for (int i = 0; i < group; ++i) sums.push_back(waiting.get(g.i64(r * group + i)));
       const V out = sum_each(g, sums), to = g.at(y, y_type, j + part * r);
-      g.when(left >= group, [&] { g.store(y_type, out, to); }, [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
+      g.when(
+          left >= group, [&] { g.store(y_type, out, to); },
+          [&] { g.store(y_type, out, to, g.mask_below(count, group)); });
     }
     return at;
   });
@@ -145,7 +152,8 @@ void dot_by_parts(MicroCode& g, DType w_type, DType y_type) {
 
 /// Several rows of x, or short rows of w: a group of w's rows at once, a sum for each row of x and of w.
 void dot_by_groups(MicroCode& g, DType w_type, DType y_type, int rows) {
-  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6),
+          k = g.arg(7);
   // Rows of w at a time: enough chains to hide the latency of an fma, few enough pointers for the registers.
   int group = g.bits == 512 ? (rows == 4 ? 4 : 8) : (rows == 4 ? 2 : rows == 2 ? 4 : 8);
   if (group > g.lanes) group = g.lanes;
@@ -191,7 +199,8 @@ void dot_by_groups(MicroCode& g, DType w_type, DType y_type, int rows) {
           const V there = s.back();
           s.pop_back();
           for (const V& row : soon)
-            for (std::int64_t line = 0; line < step * size; line += 64) g.prefetch(g.at(row, w_type, there + line / size));
+            for (std::int64_t line = 0; line < step * size; line += 64)
+              g.prefetch(g.at(row, w_type, there + line / size));
           s = add(i + g.lanes, add(i, s, {}), {});
           s.push_back(there + stride);
           return s;
@@ -218,12 +227,15 @@ void emit(EmitContext& cx, const micro::GemvDot& code) {
   const int rows = code.rows;
   const DType w_type = code.w, y_type = code.y;
   MicroCode g(cx, code, kernels::acc_dtype(y_type));
-  if (rows > 1)
-    dot_by_groups(g, w_type, y_type, rows);
+  if (rows > 1) dot_by_groups(g, w_type, y_type, rows);
   else if (code.bits < 512)
-    g.when(g.arg(7) < kByParts / item_size(w_type), [&] { dot_by_groups(g, w_type, y_type, 1); }, [&] { dot_by_parts(g, w_type, y_type); });
+    g.when(
+        g.arg(7) < kByParts / item_size(w_type), [&] { dot_by_groups(g, w_type, y_type, 1); },
+        [&] { dot_by_parts(g, w_type, y_type); });
   else
-    g.when(g.arg(7) < kByRows / item_size(w_type), [&] { dot_by_groups(g, w_type, y_type, 1); }, [&] { dot_by_rows(g, w_type, y_type); });
+    g.when(
+        g.arg(7) < kByRows / item_size(w_type), [&] { dot_by_groups(g, w_type, y_type, 1); },
+        [&] { dot_by_rows(g, w_type, y_type); });
   g.finish();
 }
 
@@ -231,7 +243,8 @@ void emit(EmitContext& cx, const micro::GemvSum& code) {
   const int rows = code.rows;
   const DType w_type = code.w, acc = kernels::acc_dtype(w_type);
   MicroCode g(cx, code, acc);
-  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6), k = g.arg(7);
+  const V x = g.arg(0), x_row = g.arg(1), w = g.arg(2), w_row = g.arg(3), y = g.arg(4), y_row = g.arg(5), n = g.arg(6),
+          k = g.arg(7);
   const V n_whole = g.whole(n, g.lanes), tail = g.mask_below(n - n_whole);
   Vs yp;
   for (int r = 0; r < rows; ++r) yp.push_back(g.at(y, acc, y_row * r));
@@ -249,7 +262,8 @@ void emit(EmitContext& cx, const micro::GemvSum& code) {
         for (int r = 0; r < rows; ++r) s.push_back(g.load(acc, g.at(yp[r], acc, at), mask));
         for (int i = 0; i < depth; ++i) {
           const V wi = g.load(w_type, g.at(wp[i], w_type, at), mask);
-          for (int r = 0; r < rows; ++r) s[r] = g.multiply_add(factor[static_cast<std::size_t>(i * rows + r)], wi, s[r]);
+          for (int r = 0; r < rows; ++r)
+            s[r] = g.multiply_add(factor[static_cast<std::size_t>(i * rows + r)], wi, s[r]);
         }
         for (int r = 0; r < rows; ++r) g.store(acc, s[r], g.at(yp[r], acc, at), mask);
       };

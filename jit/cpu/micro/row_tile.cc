@@ -1,4 +1,5 @@
-// Micro-kernels of convolutions whose results are rows: the tile that finds its rows by a table, and the copy that turns what it gives.
+// Micro-kernels of convolutions whose results are rows: the tile that finds its rows by a table, and the copy that
+// turns what it gives.
 #include <cstddef>
 
 #include "jit/cpu/micro/code.h"
@@ -11,9 +12,11 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
   MicroCode g(cx, code, t);
 #define REPRISE_POINTER(name) g.pointer_at(offsetof(micro::RowTile, name))
 #define REPRISE_INTEGER(name) g.integer_at(offsetof(micro::RowTile, name))
-  const V rows = REPRISE_POINTER(rows), rows_step = REPRISE_INTEGER(rows_step), segments = REPRISE_INTEGER(segments), begin = REPRISE_INTEGER(begin), length = REPRISE_INTEGER(length),
-          end = REPRISE_INTEGER(end), bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row), from = REPRISE_POINTER(from), from_row = REPRISE_INTEGER(from_row),
-          to = REPRISE_POINTER(to), to_row = REPRISE_INTEGER(to_row), m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu),
+  const V rows = REPRISE_POINTER(rows), rows_step = REPRISE_INTEGER(rows_step), segments = REPRISE_INTEGER(segments),
+          begin = REPRISE_INTEGER(begin), length = REPRISE_INTEGER(length), end = REPRISE_INTEGER(end),
+          bp = REPRISE_POINTER(b), b_row = REPRISE_INTEGER(b_row), from = REPRISE_POINTER(from),
+          from_row = REPRISE_INTEGER(from_row), to = REPRISE_POINTER(to), to_row = REPRISE_INTEGER(to_row),
+          m = REPRISE_INTEGER(m), n = REPRISE_INTEGER(n), bias = REPRISE_POINTER(bias), relu = REPRISE_INTEGER(relu),
           ahead = REPRISE_POINTER(ahead), ahead_step = REPRISE_INTEGER(ahead_step);
 #undef REPRISE_POINTER
 #undef REPRISE_INTEGER
@@ -32,7 +35,8 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
   s = g.carry(0, segments, 1, s, [&](V segment, Vs s) {
     const V table = g.at(rows, DType::Int64, segment * rows_step);
     Vs a;
-    for (int i = 0; i < mr; ++i) a.push_back(g.wrap(g.b.CreateAlignedLoad(g.b.getPtrTy(), g.at(table, DType::Int64, i).v, llvm::Align(8))));
+    for (int i = 0; i < mr; ++i)
+      a.push_back(g.wrap(g.b.CreateAlignedLoad(g.b.getPtrTy(), g.at(table, DType::Int64, i).v, llvm::Align(8))));
     const V first = g.select(segment == V(0), begin, 0), behind = g.select(segment == last, end, length);
     return g.carry(first, behind, 1, s, [&](V offset, Vs s) {
       V &b = s[s.size() - 2], &soon = s[s.size() - 1];
@@ -61,16 +65,25 @@ void emit(EmitContext& cx, const micro::RowTiles& code) {
       return s;
     });
   };
-  each_sum(g.is_there(from), [&](int i, int v, V sum) { return g.load(t, g.at(from, t, row[static_cast<std::size_t>(i)] * from_row + v * g.lanes), mask[static_cast<std::size_t>(v)]) + sum; });
-  each_sum(g.is_there(bias), [&](int, int v, V sum) { return sum + g.load(t, g.at(bias, t, v * g.lanes), mask[static_cast<std::size_t>(v)]); });
+  each_sum(g.is_there(from), [&](int i, int v, V sum) {
+    return g.load(t, g.at(from, t, row[static_cast<std::size_t>(i)] * from_row + v * g.lanes),
+                  mask[static_cast<std::size_t>(v)]) +
+           sum;
+  });
+  each_sum(g.is_there(bias), [&](int, int v, V sum) {
+    return sum + g.load(t, g.at(bias, t, v * g.lanes), mask[static_cast<std::size_t>(v)]);
+  });
   each_sum(relu, [&](int, int, V sum) { return g.select(sum < g.zero(), g.zero(), sum); });  // NaN stays
   auto store_all = [&](const Vs& mask) {
     for (int i = 0; i < mr; ++i)
       for (int v = 0; v < nv; ++v)
-        g.store(t, s[static_cast<std::size_t>(i * nv + v)], g.at(to, t, row[static_cast<std::size_t>(i)] * to_row + v * g.lanes), mask[static_cast<std::size_t>(v)]);
+        g.store(t, s[static_cast<std::size_t>(i * nv + v)],
+                g.at(to, t, row[static_cast<std::size_t>(i)] * to_row + v * g.lanes),
+                mask[static_cast<std::size_t>(v)]);
   };
   // Some processors take many cycles for each store under a mask.
-  g.when(n >= nv * g.lanes, [&] { store_all(Vs(static_cast<std::size_t>(nv))); }, [&] { store_all(mask); });
+  g.when(
+      n >= nv * g.lanes, [&] { store_all(Vs(static_cast<std::size_t>(nv))); }, [&] { store_all(mask); });
   g.finish();
 }
 
@@ -84,7 +97,9 @@ void emit(EmitContext& cx, const micro::Turn& code) {
       Vs r;
       for (int l = 0; l < g.lanes; ++l) r.push_back(g.load(t, g.at(from, t, (i + l) * from_row + j)));
       r = transpose(g, r);
-      for (int l = 0; l < g.lanes; ++l) g.store(t, r[static_cast<std::size_t>(l)], g.at(to, t, (j + l) * to_row + i), g.mask_below(g.select(j + l < columns, left, 0)));
+      for (int l = 0; l < g.lanes; ++l)
+        g.store(t, r[static_cast<std::size_t>(l)], g.at(to, t, (j + l) * to_row + i),
+                g.mask_below(g.select(j + l < columns, left, 0)));
       return {};
     });
     return {};

@@ -1,10 +1,10 @@
-// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head at a time; keys come in blocks of 32
-// (or 16) with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online normalizer
-// calculation for softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid % 16) owns
-// the queries y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x + 3 of
-// every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
-// queries, the block of keys or of values (one after the other) and the weights, all in Float32. What tensor cores serve
-// is attention_tensor.cc's.
+// Attention over many queries. A block of 128 threads has 16, 32 or 64 queries of one head at a time; keys come in
+// blocks of 32 (or 16) with a running softmax, so that scores never leave the block (Milakov and Gimelshein: Online
+// normalizer calculation for softmax, 2018; Dao et al.: FlashAttention, NeurIPS 2022). Thread (y, x) = (tid / 16, tid %
+// 16) owns the queries y * R .. y * R + R - 1: their scores of keys x, x + 16, and of the result the columns 4x .. 4x +
+// 3 of every 64. The running maximum and sum of a query are in the registers of its 16 threads. Shared memory holds the
+// queries, the block of keys or of values (one after the other) and the weights, all in Float32. What tensor cores
+// serve is attention_tensor.cc's.
 
 #include "jit/gpu/kernels/attention.h"
 
@@ -190,7 +190,8 @@ struct AttentionTilesCode : AttentionBlock {
   const DType t = code.dtype;
   const int depth = code.depth, width = code.width;
   const int block_queries = code.loop_queries(), rows = block_queries / 8;  ///< of a block, of a thread
-  const int block_keys = block_queries * std::max(depth, width) > 64 * 64 || block_queries == 16 ? 16 : 32, own_keys = block_keys / kAcross;
+  const int block_keys = block_queries * std::max(depth, width) > 64 * 64 || block_queries == 16 ? 16 : 32,
+            own_keys = block_keys / kAcross;
   const int depth_row = (depth + 3) / 4 * 4 + 4, width_row = (width + 3) / 4 * 4 + 4, weight_row = block_keys + 4;
   const int groups = (width + 63) / 64, columns = 4 * groups;  ///< of a thread
   gpu::AttentionTiles::Args<InCode> in;

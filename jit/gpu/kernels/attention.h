@@ -11,13 +11,16 @@ struct AttentionTensor {
   DType dtype;
   AttentionTensor() = default;
   AttentionTensor(GpuCode& g, const gpu::Heads<InCode, InCode::Source>& in)
-      : p(g.at(in.buffer.dtype, in.buffer, in.offset)), outer(in.outer), head(in.head), row(in.row), column(in.column), dtype(in.buffer.dtype) {}
+      : p(g.at(in.buffer.dtype, in.buffer, in.offset)), outer(in.outer), head(in.head), row(in.row), column(in.column),
+        dtype(in.buffer.dtype) {}
   /// Moves to one matrix.
   void select(GpuCode& g, V outer_index, V head_index) { p = g.at(dtype, p, outer_index * outer + head_index * head); }
 };
 
 /// Of a double's bits.
-inline V attention_scale(GpuCode& g, V bits) { return g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(bits.v, g.f64()), g.f32())); }
+inline V attention_scale(GpuCode& g, V bits) {
+  return g.wrap(g.b.CreateFPTrunc(g.b.CreateBitCast(bits.v, g.f64()), g.f32()));
+}
 
 /// What a score becomes: scaled, masked, -inf where the key is not to be seen.
 struct AttentionScores {
@@ -36,10 +39,8 @@ struct AttentionScores {
     if (mask_kind != gpu::Mask::None) {
       V at = g.min(query, queries - 1) * mask.row + g.min(key, keys - 1) * mask.column;
       V m = g.read(mask.dtype, mask.p, at);
-      if (mask_kind == gpu::Mask::Bool)
-        seen = seen & m;
-      else
-        s = s + m;
+      if (mask_kind == gpu::Mask::Bool) seen = seen & m;
+      else s = s + m;
     }
     return g.select(seen, s, minus_infinity());
   }
@@ -64,7 +65,8 @@ struct AttentionBlock {
     if (in.mask) mask = AttentionTensor(g, *in.mask);
     out = AttentionTensor(g, in.out);
 
-    // The last queries of all heads first: with a causal mask they have most to do, and what starts last should be short.
+    // The last queries of all heads first: with a causal mask they have most to do, and what starts last should be
+    // short.
     V tiles = g.ceil_div(in.queries, code.block_queries()), units = tiles * in.heads, unit = g.block_id % units;
     first = (tiles - 1 - unit / in.heads) * code.block_queries();
     V head = unit % in.heads, outer = g.block_id / units;

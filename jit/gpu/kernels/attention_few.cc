@@ -5,8 +5,9 @@
 // and fold their products by shuffles; scores meet in shared memory, warp r turns row r's into weights; then lanes side
 // by side read a value's columns, each group of lanes every so-many-th key, and the groups' sums meet at the end.
 //
-// With few keys nothing but latency counts: keys and values are asked for before the kernel waits for the one before it (but for those of this token they
-// are there), the first of both and the queries are read at once, and the only range's block writes the result.
+// With few keys nothing but latency counts: keys and values are asked for before the kernel waits for the one before it
+// (but for those of this token they are there), the first of both and the queries are read at once, and the only
+// range's block writes the result.
 #include <algorithm>
 
 #include "jit/gpu/kernels/attention.h"
@@ -17,7 +18,8 @@ namespace {
 
 constexpr int kThreads = kernels::kAttentionThreads, kWarps = kThreads / kWarp;
 constexpr int kChunk = static_cast<int>(kernels::kAttentionChunk);
-constexpr int kAsked = 2 * kChunk;  // keys of a block that are asked for in advance: 32 MiB of all blocks, of heads of 128
+// keys of a block that are asked for in advance: 32 MiB of all blocks, of heads of 128
+constexpr int kAsked = 2 * kChunk;
 
 /// How the lanes of a warp share lines of `n` elements.
 struct Lanes {
@@ -32,7 +34,8 @@ struct Lanes {
   V element(GpuCode& g, int i) const { return (g.lane_id % lanes + i / run * lanes) * run + i % run; }
   bool even() const { return n % run == 0; }
 
-  /// The runs of this lane of the line at `p`, as they lie in memory: where lines may be read so. What is beyond n is some other run.
+  /// The runs of this lane of the line at `p`, as they lie in memory: where lines may be read so. What is beyond n is
+  /// some other run.
   Vs read_raw(GpuCode& g, const AttentionTensor& t, V p) const {
     Vs r;
     for (int i = 0; i < held(); i += run) {
@@ -69,14 +72,18 @@ struct Lanes {
   }
 };
 
-/// Blocks that a multiprocessor has registers for, of a decoded token: one finds room beside the kernel before it, and the next kernel's beside that. Others are bounded by nothing.
-int resident(const gpu::AttentionPart& code) { return code.places && code.mask == gpu::Mask::None && std::max(code.depth, code.width) <= 128 ? 3 : 1; }
+/// Blocks that a multiprocessor has registers for, of a decoded token: one finds room beside the kernel before it, and
+/// the next kernel's beside that. Others are bounded by nothing.
+int resident(const gpu::AttentionPart& code) {
+  return code.places && code.mask == gpu::Mask::None && std::max(code.depth, code.width) <= 128 ? 3 : 1;
+}
 
-/// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the order
-/// in which the kernel computes them.
+/// The kernel of one part: some rows of a unit and, of its keys, those from `begin` to `end`. Members stand in the
+/// order in which the kernel computes them.
 struct AttentionPartCode {
   AttentionPartCode(GpuModule& module, const gpu::AttentionPart& made)
-      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads, resident(code)), all_rows(g.i32(in.rows)), queries(in.queries), group(known(code.group, in.group)), splits(in.splits) {
+      : code(made), in(gpu::shaped<InCode>(code)), g(module, in, kThreads, resident(code)), all_rows(g.i32(in.rows)),
+        queries(in.queries), group(known(code.group, in.group)), splits(in.splits) {
     V units = known(code.units, in.units);
     tiles = g.ceil_div(all_rows, rows);
     k = AttentionTensor(g, in.k), v = AttentionTensor(g, in.v);
@@ -87,11 +94,13 @@ struct AttentionPartCode {
     else divide(rest, tiles, place, tile), divide(place, units, outer, unit);
     first = tile * rows;
     begin = g.i64(split) * in.range, end = g.min(in.keys, begin + in.range);
-    k.select(g, g.i64(outer), g.i64(quotient(unit, known(code.k_units, in.k_units)))), v.select(g, g.i64(outer), g.i64(quotient(unit, known(code.v_units, in.v_units))));
+    k.select(g, g.i64(outer), g.i64(quotient(unit, known(code.k_units, in.k_units)))),
+        v.select(g, g.i64(outer), g.i64(quotient(unit, known(code.v_units, in.v_units))));
     first_head = unit * group;
     k_fast = deep.fast(g, k), v_fast = wide.fast(g, v);
 
-    scores = g.shared(f, rows * kChunk), corrections = g.shared(f, rows), tops = g.shared(f, rows), all_weights = g.shared(f, rows);
+    scores = g.shared(f, rows * kChunk), corrections = g.shared(f, rows), tops = g.shared(f, rows),
+    all_weights = g.shared(f, rows);
     meeting = g.shared(f, kWarps * rows * wide.lanes * wide.held());
   }
 
@@ -100,7 +109,9 @@ struct AttentionPartCode {
     g.wait_for_earlier();
     scale = attention_scale(g, in.scale);
     read_first();
-    if_first_of_row([&] { g.write(f, tops, g.warp_id, finish[0].minus_infinity()), g.write(f, all_weights, g.warp_id, g.constant(f, 0)); });
+    if_first_of_row([&] {
+      g.write(f, tops, g.warp_id, finish[0].minus_infinity()), g.write(f, all_weights, g.warp_id, g.constant(f, 0));
+    });
     for (int i = 0; i < rows * wide.held(); ++i) acc.push_back(g.var(f, 0));
 
     g.loop(begin, end, kChunk, [&](V chunk) {
@@ -130,7 +141,8 @@ struct AttentionPartCode {
     q = g.wrap(d.quotient), r = g.wrap(d.remainder);
   }
   V quotient(const V& a, const V& c) { return g.wrap(g.divide(a.v, c.v).quotient); }
-  void in_runs_or_not(const Lanes& lanes, const V& fast, const std::function<void()>& runs, const std::function<void()>& singly) {
+  void in_runs_or_not(const Lanes& lanes, const V& fast, const std::function<void()>& runs,
+                      const std::function<void()>& singly) {
     lanes.even() ? g.when(fast, runs, singly) : singly();
   }
 
@@ -142,7 +154,8 @@ struct AttentionPartCode {
     g.loop(from + g.i64(g.tid), g.min(to, end), kThreads, [&](V key) {
       for (const auto& [t, lanes, fast] : {std::tuple(&k, &deep, k_fast), std::tuple(&v, &wide, v_fast)})
         g.when(fast, [&, t = t, lanes = lanes] {
-          for (int i = 0; i < lanes->n; i += GpuEmitter::kCacheLine / static_cast<int>(item_size(t->dtype))) g.prefetch(g.at(t->dtype, t->p, key * t->row + i).v);
+          for (int i = 0; i < lanes->n; i += GpuEmitter::kCacheLine / static_cast<int>(item_size(t->dtype)))
+            g.prefetch(g.at(t->dtype, t->p, key * t->row + i).v);
         });
     });
   }
@@ -159,7 +172,8 @@ struct AttentionPartCode {
     start(next_values, wide, v, v_fast, turn_of_values());
   }
   int turn_of_keys() const { return std::min(rows * deep.held() <= 16 ? 4 : 2, kChunk / step(deep)); }
-  int turn_of_values() const { return std::min(rows * wide.held() <= 16 ? 4 : 2, kChunk / step(wide)); }  // as registers allow
+  // as registers allow
+  int turn_of_values() const { return std::min(rows * wide.held() <= 16 ? 4 : 2, kChunk / step(wide)); }
   static int step(const Lanes& lanes) { return kWarps * lanes.lines(); }  ///< keys that a block reads at a time
   V own_key(const Lanes& lanes) { return g.warp_id * lanes.lines() + g.lane_id / lanes.lanes; }
   /// This lane's j-th line of the turn from `key` on; behind the end the last one.
@@ -169,15 +183,20 @@ struct AttentionPartCode {
     for (int i = 0; i < lanes.runs; ++i) next[at(j * lanes.runs + i)] = raw[at(i)];
   }
   /// The j-th line of what has been read ahead.
-  static Vs line_of(const Vars& next, const Lanes& lanes, int j) { return {next.begin() + j * lanes.runs, next.begin() + (j + 1) * lanes.runs}; }
+  static Vs line_of(const Vars& next, const Lanes& lanes, int j) {
+    return {next.begin() + j * lanes.runs, next.begin() + (j + 1) * lanes.runs};
+  }
 
-  /// What belongs to a row, its query and this lane's elements of its line of q; and the first keys and values. All are on their way at once.
+  /// What belongs to a row, its query and this lane's elements of its line of q; and the first keys and values. All are
+  /// on their way at once.
   void read_first() {
     for (Vars* next : {&next_keys, &next_values})
-      for (int i = 0; i < (next == &next_keys ? turn_of_keys() * deep.runs : turn_of_values() * wide.runs); ++i) next->push_back(g.var(g.raw_zeros()));
+      for (int i = 0; i < (next == &next_keys ? turn_of_keys() * deep.runs : turn_of_values() * wide.runs); ++i)
+        next->push_back(g.var(g.raw_zeros()));
     q = AttentionTensor(g, in.q);
     if (in.mask) mask = AttentionTensor(g, *in.mask);
-    const V q_fast = deep.even() ? deep.fast(g, q) & ((q.outer & (deep.run - 1)) == 0) & ((q.head & (deep.run - 1)) == 0) : V();
+    const V q_fast =
+        deep.even() ? deep.fast(g, q) & ((q.outer & (deep.run - 1)) == 0) & ((q.head & (deep.run - 1)) == 0) : V();
     Vs lines;
     for (int r = 0; r < rows; ++r) {
       V head, own;
@@ -229,12 +248,13 @@ struct AttentionPartCode {
       V s = g.constant(f, 0);
       for (int i = 0; i < deep.held(); ++i) s = g.multiply_add(left[at(r * deep.held() + i)], right[at(i)], s);
       s = g.sum_lanes(s, deep.lanes);
-      g.when((g.lane_id % deep.lanes == 0) & (key < n), [&] { g.write(f, scores, key + r * kChunk, finish[at(r)](s, query[at(r)], chunk + g.i64(key))); });
+      g.when((g.lane_id % deep.lanes == 0) & (key < n),
+             [&] { g.write(f, scores, key + r * kChunk, finish[at(r)](s, query[at(r)], chunk + g.i64(key))); });
     }
   }
 
-  /// Warp r: the scores of row r become weights; its maximum and sum, in `tops` and `all_weights`, run on, and `corrections` says what the sums of
-  /// values made so far are to be multiplied by.
+  /// Warp r: the scores of row r become weights; its maximum and sum, in `tops` and `all_weights`, run on, and
+  /// `corrections` says what the sums of values made so far are to be multiplied by.
   void weigh(V n) {
     g.when(g.warp_id < rows, [&] {
       Vs s;
@@ -245,7 +265,8 @@ struct AttentionPartCode {
       for (int j = 0; j < kChunk / kWarp; ++j) {
         V c = g.lane_id + j * kWarp;
         Var score = g.var(minus_infinity);
-        g.when(c < n, [&] { score = g.read(f, line, c); });  // what is there belongs to the lane that is about to overwrite it
+        // what is there belongs to the lane that is about to overwrite it
+        g.when(c < n, [&] { score = g.read(f, line, c); });
         s.push_back(score);
         top = g.max(top, s.back());
       }
@@ -288,7 +309,8 @@ struct AttentionPartCode {
     });
   }
   void add_values(V chunk, V n) {
-    g.loop(own_key(wide), n, step(wide), [&](V c) { add_line(wide.read(g, v, g.at(t, v.p, (chunk + g.i64(c)) * v.row)), c); });
+    g.loop(own_key(wide), n, step(wide),
+           [&](V c) { add_line(wide.read(g, v, g.at(t, v.p, (chunk + g.i64(c)) * v.row)), c); });
   }
   void add_line(const Vs& value, V c) {
     for (int r = 0; r < rows; ++r) {
@@ -300,7 +322,8 @@ struct AttentionPartCode {
     }
   }
 
-  /// The sums of all groups of lanes meet in shared memory; the result is written where this is all, else the part: sums, maximum, sum of weights.
+  /// The sums of all groups of lanes meet in shared memory; the result is written where this is all, else the part:
+  /// sums, maximum, sum of weights.
   void join_warps() {
     const int line = wide.lanes * wide.held();  // of a row in `meeting`, in the order (element of a lane, lane)
     for (int r = 0; r < rows; ++r)
@@ -313,7 +336,9 @@ struct AttentionPartCode {
     g.barrier();
     V row_floats = g.i64(wide.n + 2), alone = splits == 1;
     const AttentionTensor out(g, in.out);
-    auto part_of = [&](V r) { return ((g.i64(place) * g.i64(all_rows) + g.i64(first + r)) * splits + g.i64(split)) * row_floats; };
+    auto part_of = [&](V r) {
+      return ((g.i64(place) * g.i64(all_rows) + g.i64(first + r)) * splits + g.i64(split)) * row_floats;
+    };
     g.loop(g.tid, rows * wide.n, kThreads, [&](V i) {
       V r = i / wide.n, column = i % wide.n;
       V lane = column / wide.run % wide.lanes, held = column / (wide.run * wide.lanes) * wide.run + column % wide.run;
@@ -340,7 +365,8 @@ struct AttentionPartCode {
     g.write(t, out.p, g.i64(own) * out.row + column * out.column, value);
   }
 
-  /// The last block of these rows adds up what all have left. What it reads lies behind fences of the others, each before that block was counted.
+  /// The last block of these rows adds up what all have left. What it reads lies behind fences of the others, each
+  /// before that block was counted.
   void join_parts() {
     g.fence();
     g.barrier();
@@ -368,10 +394,12 @@ struct AttentionPartCode {
       weights = weights * attention_weight(g, greatest, top) + total * attention_weight(g, part, top);
       greatest = top;
     });
-    V top = g.max_lanes(greatest), all = g.sum_lanes(weights * attention_weight(g, greatest, top)), factor = factor_of(all);
+    V top = g.max_lanes(greatest), all = g.sum_lanes(weights * attention_weight(g, greatest, top)),
+      factor = factor_of(all);
     Vs column;  // lanes beyond the last one read it, too
     Vars totals;
-    for (int c = 0; c < held; ++c) column.push_back(g.i64(g.min(g.lane_id + c * kWarp, width - 1))), totals.push_back(g.var(f, 0));
+    for (int c = 0; c < held; ++c)
+      column.push_back(g.i64(g.min(g.lane_id + c * kWarp, width - 1))), totals.push_back(g.var(f, 0));
     // What several splits have is on its way before the first is used. The order of sums is that of splits.
     auto add = [&](V from, int n) {
       Vs w, x;
@@ -405,12 +433,12 @@ struct AttentionPartCode {
   V all_rows, queries, group, splits, scale;
   AttentionTensor q, k, v, mask;
   V split, first, place, tiles, tile, outer, first_head, begin, end, k_fast, v_fast;
-  Vs query;                             // by row, as the next
+  Vs query;  // by row, as the next
   std::vector<AttentionScores> finish;
-  Vars left;                            // by row and element of a lane
-  Vars next_keys, next_values;          // read ahead, as they lie in memory
+  Vars left;                                          // by row and element of a lane
+  Vars next_keys, next_values;                        // read ahead, as they lie in memory
   V scores, corrections, tops, all_weights, meeting;  // shared
-  Vars acc;                             // by row and element of a lane
+  Vars acc;                                           // by row and element of a lane
 };
 
 }  // namespace

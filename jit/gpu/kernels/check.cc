@@ -38,7 +38,9 @@ void emit(GpuModule& module, const gpu::CheckIndex& code) {
   GpuCode g(module, in, threads);
   V n = in.n, extent = in.extent, index = g.at(t, in.index.buffer, in.index.offset);
   V least = code.wraps ? -extent : g.i64(0);
-  auto value_at = [&](V i) { return g.convert(t, DType::Int64, g.read(t, index, offsets(in.sizes, {&in.index.strides}, i)[0])); };
+  auto value_at = [&](V i) {
+    return g.convert(t, DType::Int64, g.read(t, index, offsets(in.sizes, {&in.index.strides}, i)[0]));
+  };
   Var found = g.var(g.i64(kNone));
   g.loop(g.i64(g.tid), n, threads, [&](V i) {
     V value = value_at(i);
@@ -67,21 +69,22 @@ void emit(GpuModule& module, const gpu::CheckWeights& code) {
   auto sum = [&](llvm::Value* a, llvm::Value* c) { return g.b.CreateAdd(a, c); };
   Var place = g.var(g.i64(kNone)), value = g.var(g.i64(0));  // of the first fault; the same in all threads
   Var row = g.var(g.i64(0));
-  g.loop_while([&] { return (row < rows) & (place == kNone); }, [&] {
-    Var bad = g.var(g.i64(kNone)), positive = g.var(g.i64(0));
-    g.loop(g.i64(g.tid), n, kThreads, [&](V i) {
-      V w = weight_at(row, i);
-      V good = (w >= 0.0) & (w < std::numeric_limits<double>::infinity());
-      bad = g.select(good, bad, g.min(bad, i));
-      positive = g.select(w > 0.0, positive + 1, positive);
-    });
-    V worst = g.wrap(g.block_reduce(V(bad).v, g.i64(kNone).v, less, kThreads));
-    V count = g.wrap(g.block_reduce(V(positive).v, g.i64(0).v, sum, kThreads));
-    V few = count < wanted, is_bad = worst != kNone;
-    place = g.select(is_bad, row * n + worst, g.select(few, -1 - row, place));
-    value = count;
-    row = row + 1;
-  });
+  g.loop_while([&] { return (row < rows) & (place == kNone); },
+               [&] {
+                 Var bad = g.var(g.i64(kNone)), positive = g.var(g.i64(0));
+                 g.loop(g.i64(g.tid), n, kThreads, [&](V i) {
+                   V w = weight_at(row, i);
+                   V good = (w >= 0.0) & (w < std::numeric_limits<double>::infinity());
+                   bad = g.select(good, bad, g.min(bad, i));
+                   positive = g.select(w > 0.0, positive + 1, positive);
+                 });
+                 V worst = g.wrap(g.block_reduce(V(bad).v, g.i64(kNone).v, less, kThreads));
+                 V count = g.wrap(g.block_reduce(V(positive).v, g.i64(0).v, sum, kThreads));
+                 V few = count < wanted, is_bad = worst != kNone;
+                 place = g.select(is_bad, row * n + worst, g.select(few, -1 - row, place));
+                 value = count;
+                 row = row + 1;
+               });
   g.when(g.tid == 0, [&] {
     V where = place;
     g.when((where >= 0) & (where != kNone), [&] { value = g.wrap(g.bits(weight_at(where / n, where % n).v)); });

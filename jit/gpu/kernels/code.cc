@@ -6,7 +6,8 @@ namespace reprise::jit {
 
 using llvm::Value;
 
-void GpuCode::start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads, int resident) {
+void GpuCode::start(const std::vector<InCode::Source*>& buffers, const std::vector<V*>& numbers, int threads,
+                    int resident) {
   std::vector<DType> types;
   for (const InCode::Source* s : buffers) types.push_back(s->dtype);
   begin(types, static_cast<int>(numbers.size()), {static_cast<std::uint32_t>(threads), 1, 1}, resident);
@@ -40,7 +41,9 @@ void GpuCode::write_run(DType t, const V& p, const Vs& x) {
 void GpuCode::fence() { b.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
 V GpuCode::add_atomically(const V& p, const V& index, const V& x) {
   Value* to = b.CreateGEP(x.v->getType(), p.v, index.as(b.getInt64Ty()));
-  return wrap(b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, to, x.v, llvm::MaybeAlign(x.v->getType()->getIntegerBitWidth() / 8), llvm::AtomicOrdering::Monotonic));
+  return wrap(b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, to, x.v,
+                                llvm::MaybeAlign(x.v->getType()->getIntegerBitWidth() / 8),
+                                llvm::AtomicOrdering::Monotonic));
 }
 
 V GpuCode::sum_lanes(const V& x, int width) {

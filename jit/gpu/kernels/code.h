@@ -18,12 +18,15 @@ struct InCode {
 };
 
 /// Writes one kernel of one-dimensional blocks and grid: what CUDA C++ would say, as calls that emit LLVM IR. No inline
-/// assembly but what the simulator of the driver knows, so that it can run the same module. Barriers must stand where all threads of the block come.
+/// assembly but what the simulator of the driver knows, so that it can run the same module. Barriers must stand where
+/// all threads of the block come.
 class GpuCode : public GpuEmitter, public Writer {
  public:
-  /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here. `threads`: of a block; `resident`: as in begin.
+  /// Stands in the body of a kernel that takes `args`, which have their shape and are given their values here.
+  /// `threads`: of a block; `resident`: as in begin.
   template <class Args>
-  GpuCode(GpuModule& m, Args& args, int threads, int resident = 1) : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
+  GpuCode(GpuModule& m, Args& args, int threads, int resident = 1)
+      : GpuEmitter(m), Writer(static_cast<Emitter&>(*this)) {
     std::vector<InCode::Source*> buffers;
     std::vector<V*> numbers;
     kernels::for_each_leaf("", args, [&](const std::string&, auto& leaf) {
@@ -70,7 +73,8 @@ class GpuCode : public GpuEmitter, public Writer {
   V sum_lanes(const V& x, int width = kWarp);  ///< groups of `width` lanes; every lane gets the sum
   V max_lanes(const V& x, int width = kWarp);
   // ---- between blocks
-  /// What this thread has written is seen by whoever sees what it writes later; what it reads later is at least as new as what it has read.
+  /// What this thread has written is seen by whoever sees what it writes later; what it reads later is at least as new
+  /// as what it has read.
   void fence();
   /// p[index] += x, of an integer that is not narrower than 32 bits; what was there before.
   V add_atomically(const V& p, const V& index, const V& x);

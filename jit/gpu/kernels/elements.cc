@@ -76,8 +76,7 @@ void emit(GpuModule& module, const gpu::Scatter& code) {
   g.when(id < lines * n, [&] {
     At at = line_at(id / n);
     V i = id % n;
-    if (mode == Mode::Add)
-      return add_element(g, t, out, to_of(at, i), src_at(at, i), true);
+    if (mode == Mode::Add) return add_element(g, t, out, to_of(at, i), src_at(at, i), true);
     if (in.value) return g.write(t, out, to_of(at, i), value);
     V own = index_at(at, i);
     Var later = g.var(i + 1);
@@ -137,9 +136,8 @@ void emit(GpuModule& module, const gpu::IndexPut& code) {
   if (add && !atomic) {
     g.when(id < lines, [&] {
       Vs at = line_at(id);
-      g.loop(g.i64(0), positions, 1, [&](V p) {
-        add_element(g, t, out, to(p) + at[1], g.read(t, values, position_at(p) + at[0]), false);
-      });
+      g.loop(g.i64(0), positions, 1,
+             [&](V p) { add_element(g, t, out, to(p) + at[1], g.read(t, values, position_at(p) + at[0]), false); });
     });
     return g.finish();
   }

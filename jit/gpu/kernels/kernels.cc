@@ -40,7 +40,8 @@ V order_key(GpuCode& g, DType t, const V& x) {
   return g.select(x != x, most, bits ^ (sign & most));
 }
 
-device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded, const std::vector<bool>& words) {
+device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::CodeTarget& target, bool guarded,
+                             const std::vector<bool>& words) {
   std::string of_words;
   if (std::find(words.begin(), words.end(), true) != words.end()) {
     of_words = " words ";
@@ -50,9 +51,11 @@ device::ImagePtr compile_gpu(const kernels::KernelCode& code, const device::Code
     m.guarded = guarded;
     m.grid_word = !words.empty() && words[0];
     if (!words.empty()) m.words.assign(words.begin() + 1, words.end());
-    const bool made = emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductStrip, gpu::ProductSum, gpu::ProductJoined, gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::ArgReduce,
-                               gpu::Cumsum, gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw, gpu::Arrivals, gpu::Scatter,
-                               gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);
+    const bool made =
+        emit_any<gpu::ProductTiles, gpu::ProductDot, gpu::ProductStrip, gpu::ProductSum, gpu::ProductJoined,
+                 gpu::ScaledTiles, gpu::ScaledDot, gpu::AttentionTiles, gpu::AttentionPart, gpu::ArgReduce, gpu::Cumsum,
+                 gpu::Order, gpu::CheckIndex, gpu::CheckWeights, gpu::CopyElements, gpu::Random, gpu::Draw,
+                 gpu::Arrivals, gpu::Scatter, gpu::IndexOffsets, gpu::IndexLast, gpu::IndexPut>(m, code);
     if (!made) fail(ErrorCode::Internal, "jit", {}, "no kernel of devices of kind '", code.kind(), "'");
   });
 }

@@ -1,5 +1,5 @@
-// topk and sort. A block of 256 threads has a row, or the first elements of a row's chunks, which blocks have found before. Elements become unsigned keys that ascend in the wanted order; an
-// entry is a key with its place.
+// topk and sort. A block of 256 threads has a row, or the first elements of a row's chunks, which blocks have found
+// before. Elements become unsigned keys that ascend in the wanted order; an entry is a key with its place.
 //
 //   1. Of a long row the k first are selected: the k-th key is found by its digits, most significant first, from
 //   histograms
@@ -23,13 +23,8 @@ class OrderCode {
  public:
   using Step = gpu::Order::Step;
   OrderCode(GpuModule& module, const gpu::Order& code)
-      : t(code.dtype),
-        wide(kernels::order_is_wide(t)),
-        key_type(wide ? DType::Int64 : DType::Int32),
-        bits(wide ? 64 : 32),
-        descending(code.descending),
-        step(code.step),
-        in(gpu::shaped<InCode>(code)),
+      : t(code.dtype), wide(kernels::order_is_wide(t)), key_type(wide ? DType::Int64 : DType::Int32),
+        bits(wide ? 64 : 32), descending(code.descending), step(code.step), in(gpu::shaped<InCode>(code)),
         g(module, in, kThreads) {
     n = in.n, k = in.k, room = in.room;
     V row = g.block_id;
@@ -280,8 +275,7 @@ class OrderCode {
   Step step;
   gpu::Order::Args<InCode> in;
   GpuCode g;
-  V n, k, room, x, keys, places, values, out_places, histogram, counts, found,
-      entries, in_shared;
+  V n, k, room, x, keys, places, values, out_places, histogram, counts, found, entries, in_shared;
   V begin, found_places;  // Chunks: of the chunk; Join
 };
 

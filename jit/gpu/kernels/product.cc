@@ -1,7 +1,8 @@
 // The tiled matrix product. A block of 128 threads makes 64 x 64 elements of c: thread (y, x) = (tid / 16, tid % 16)
 // has rows 8y.. and columns 4x.. in registers. Tiles of 16 along k stand in shared memory, k outermost, as the summing
 // type; while one is multiplied the next is on its way from global memory to registers (the usual blocking of Volkov
-// and Demmel: Benchmarking GPUs to tune dense linear algebra, SC 2008). Where there are tensor cores for it, product_tensor.cc serves.
+// and Demmel: Benchmarking GPUs to tune dense linear algebra, SC 2008). Where there are tensor cores for it,
+// product_tensor.cc serves.
 #include "jit/gpu/kernels/kernels.h"
 #include "jit/gpu/kernels/product_operand.h"
 #include "jit/gpu/kernels/product_tensor.h"
@@ -39,8 +40,11 @@ void emit(GpuModule& m, const gpu::ProductTiles& code) {
   V y = (g.tid / 16) * kRows, x = (g.tid % 16) * kColumns;
 
   auto tile = [&](V row, V column) {
-    Operand a(g, code.a_lines, t, sum, pa, row, rows, depth, code.a_lines == Lines::Deep ? g.i64(1) : in.a_k, [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows);
-    Operand b(g, code.b_lines, t, sum, pb, column, columns, depth, code.b_lines == Lines::Deep ? g.i64(1) : in.b_k, [&](V n) { return n * in.b_n; }, {in.b_n});
+    Operand a(
+        g, code.a_lines, t, sum, pa, row, rows, depth, code.a_lines == Lines::Deep ? g.i64(1) : in.a_k,
+        [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows);
+    Operand b(g, code.b_lines, t, sum, pb, column, columns, depth, code.b_lines == Lines::Deep ? g.i64(1) : in.b_k,
+              [&](V n) { return n * in.b_n; }, {in.b_n});
     for (Var& sum_of : acc) sum_of = g.constant(sum, 0);
     g.when(depth > 0, [&] {
       a.fetch(g.i64(0));
@@ -58,7 +62,8 @@ void emit(GpuModule& m, const gpu::ProductTiles& code) {
         for (int i = 0; i < 4; ++i) {
           Vs left = a.read(at + i, y, kRows), right = b.read(at + i, x, kColumns);
           for (std::size_t r = 0; r < kRows; ++r)
-            for (std::size_t c = 0; c < kColumns; ++c) acc[r * kColumns + c] = g.multiply_add(left[r], right[c], acc[r * kColumns + c]);
+            for (std::size_t c = 0; c < kColumns; ++c)
+              acc[r * kColumns + c] = g.multiply_add(left[r], right[c], acc[r * kColumns + c]);
         }
       });
       g.barrier();
@@ -86,7 +91,10 @@ void emit(GpuModule& m, const gpu::ProductTiles& code) {
   const bool one = code.tile_rows == kTile && code.tile_columns == kTile;
   if (one) tile(first_row, first_column);
   else
-    g.loop(first_row, g.min(first_row + code.tile_rows, rows), kTile, [&](V row) { g.loop(first_column, g.min(first_column + code.tile_columns, columns), kTile, [&](V column) { tile(row, column); }); });
+    g.loop(first_row, g.min(first_row + code.tile_rows, rows), kTile, [&](V row) {
+      g.loop(first_column, g.min(first_column + code.tile_columns, columns), kTile,
+             [&](V column) { tile(row, column); });
+    });
   g.finish();
 }
 

@@ -12,7 +12,8 @@ namespace {
 struct FewRows {
   template <class K>
   FewRows(GpuModule& module, const K& code, int threads)
-      : in(gpu::shaped<InCode>(code)), g(module, in, threads), t(code.dtype), sum(kernels::gpu_sum_dtype(t)), known(code.m), m(in.m), n(in.n), k(in.k) {}
+      : in(gpu::shaped<InCode>(code)), g(module, in, threads), t(code.dtype), sum(kernels::gpu_sum_dtype(t)),
+        known(code.m), m(in.m), n(in.n), k(in.k) {}
 
   void start(V batch) {
     a = g.at(t, in.a, in.a_offset + batch * in.a_batch);
@@ -24,7 +25,8 @@ struct FewRows {
   /// Rows beyond m read the last one's.
   V row_of_a(int r) { return g.at(t, a, g.min(g.i64(r), m - 1) * in.a_m); }
   void write(V row, V column, V value) {
-    if (in.bias) value = value + element(g.read(t, in.bias->buffer, in.bias->offset + row * in.bias->m + column * in.bias->n));
+    if (in.bias)
+      value = value + element(g.read(t, in.bias->buffer, in.bias->offset + row * in.bias->m + column * in.bias->n));
     g.write(t, c, row * in.c_m + column * in.c_n, is_low_precision(t) ? value : g.convert(sum, t, value));
   }
   /// body(R) for the least power of two R that holds all rows.
@@ -64,8 +66,8 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
   V part = g.select(wide, g.warp_id, g.i32(0));
   const int size = static_cast<int>(item_size(f.t)), run = std::min(8, 16 / size);
   V line = g.at(f.t, f.b, g.min(column, f.n - 1) * f.in.b_n);
-  V fast =
-      g.aligned(line, run * size) & (f.k % run == 0) & (f.in.a_k == 1) & g.aligned(f.a, run * size) & (f.in.a_m % run == 0);
+  V fast = g.aligned(line, run * size) & (f.k % run == 0) & (f.in.a_k == 1) & g.aligned(f.a, run * size) &
+           (f.in.a_m % run == 0);
   V start = g.i64(part * kWarp + g.lane_id), step = g.i64(split * kWarp);
 
   f.for_rows([&](int rows) {
@@ -88,7 +90,8 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
     g.when(
         fast,
         [&] {
-          // Several loads on their way before the first is used: as many at a time as there are, then what is left in halves (a short column has no more).
+          // Several loads on their way before the first is used: as many at a time as there are, then what is left in
+          // halves (a short column has no more).
           const int most = rows == 1 ? 8 : rows == 2 ? 4 : 2;
           V runs = f.k / run;
           Var i = g.var(start);
@@ -122,7 +125,8 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
   g.when((mine < each) & (g.i64(row) < f.m) & (to < f.n), [&] {
     V at = mine * split * static_cast<int>(kFewProductRows) + row;
     Var total = g.var(g.read(f.sum, sums, at));
-    g.loop(g.i32(1), split, 1, [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewProductRows)); });
+    g.loop(g.i32(1), split, 1,
+           [&](V i) { total = total + g.read(f.sum, sums, at + i * static_cast<int>(kFewProductRows)); });
     f.write(g.i64(row), to, total);
   });
   g.finish();
@@ -130,22 +134,28 @@ void emit(GpuModule& module, const gpu::ProductDot& code) {
 
 namespace {
 
-/// A strip of 16 columns: its rows are those of the left operand of m16n8k16, a's rows the columns of the right one. Of every 32 neighbours along k a lane has
-/// 8 of each, as they lie in memory: two multiplications, whose k are in another order than memory's, but in the same on both sides.
+/// A strip of 16 columns: its rows are those of the left operand of m16n8k16, a's rows the columns of the right one. Of
+/// every 32 neighbours along k a lane has 8 of each, as they lie in memory: two multiplications, whose k are in another
+/// order than memory's, but in the same on both sides.
 class Strip {
  public:
-  static constexpr int kColumns = static_cast<int>(kernels::kProductStrip), kThreads = kernels::kProductStripThreads, kWarps = kThreads / kWarp;
+  static constexpr int kColumns = static_cast<int>(kernels::kProductStrip), kThreads = kernels::kProductStripThreads,
+                       kWarps = kThreads / kWarp;
   static constexpr int kDepth = 32, kRun = 8, kRows = static_cast<int>(kFewProductRows);
 
-  Strip(GpuModule& module, const gpu::ProductStrip& code) : f(module, code, kThreads), g(f.g), cores_(TensorCores::serve(module.sm, f.t)) {}
+  Strip(GpuModule& module, const gpu::ProductStrip& code)
+      : f(module, code, kThreads), g(f.g), cores_(TensorCores::serve(module.sm, f.t)) {}
 
   void run() {
     sums = g.shared(f.sum, kWarps * kColumns * kRows);
     V groups = g.ceil_div(f.n, kColumns);
     first = g.block_id % groups * kColumns;
     f.start(g.block_id / groups);
-    V fast = g.aligned(f.b, 16) & (f.in.b_n % kRun == 0) & g.aligned(f.a, 16) & (f.in.a_m % kRun == 0) & (f.in.a_k == 1) & (f.k % kRun == 0) & (f.k > 0);
-    if (cores_) g.when(fast, [&] { multiply(); }, [&] { singly(); });
+    V fast = g.aligned(f.b, 16) & (f.in.b_n % kRun == 0) & g.aligned(f.a, 16) & (f.in.a_m % kRun == 0) &
+             (f.in.a_k == 1) & (f.k % kRun == 0) & (f.k > 0);
+    if (cores_)
+      g.when(
+          fast, [&] { multiply(); }, [&] { singly(); });
     else singly();
     g.barrier();
     V row = g.tid / kColumns, column = first + g.i64(g.tid % kColumns);
@@ -164,7 +174,8 @@ class Strip {
   void multiply() {
     TensorCores cores(g, f.t);
     V group = g.lane_id >> 2, own = g.i64(g.lane_id & 3) * kRun;
-    const Vs lines{line_of_b(first + g.i64(group)), line_of_b(first + g.i64(group + 8)), g.at(f.t, f.a, g.min(g.i64(group), f.m - 1) * f.in.a_m)};
+    const Vs lines{line_of_b(first + g.i64(group)), line_of_b(first + g.i64(group + 8)),
+                   g.at(f.t, f.a, g.min(g.i64(group), f.m - 1) * f.in.a_m)};
     Vars acc;  // two sums, that half of the multiplications wait for each other
     for (int i = 0; i < 8; ++i) acc.push_back(g.var(f.sum, 0));
     auto read = [&](V k) {
@@ -174,7 +185,8 @@ class Strip {
     };
     auto add = [&](const std::vector<Vs>& x) {
       for (std::size_t half = 0; half < 2; ++half)
-        cores.multiply_add({x[0][2 * half], x[1][2 * half], x[0][2 * half + 1], x[1][2 * half + 1]}, {x[2][2 * half], x[2][2 * half + 1]}, acc, 4 * half);
+        cores.multiply_add({x[0][2 * half], x[1][2 * half], x[0][2 * half + 1], x[1][2 * half + 1]},
+                           {x[2][2 * half], x[2][2 * half + 1]}, acc, 4 * half);
     };
     V whole = f.k / kDepth;
     Var i = g.var(g.i64(g.warp_id));

@@ -6,18 +6,19 @@
 
 namespace reprise::jit {
 
-/// An operand of a tiled product: a block's threads bring tiles of it into shared memory, k outermost, as the type that is summed.
-/// `line` is a row of a or a column of b.
+/// An operand of a tiled product: a block's threads bring tiles of it into shared memory, k outermost, as the type that
+/// is summed. `line` is a row of a or a column of b.
 class ProductOperand {
  public:
-  static constexpr int kTile = static_cast<int>(kernels::kProductTile), kDepth = static_cast<int>(kernels::kProductDepth);
+  static constexpr int kTile = static_cast<int>(kernels::kProductTile),
+                       kDepth = static_cast<int>(kernels::kProductDepth);
   static constexpr int kRow = kTile + 4;  // of shared memory: keeps runs of 16 bytes aligned
   static constexpr int kProductThreads = kernels::kProductThreads;
   static constexpr int kEach = kTile * kDepth / kProductThreads;  // elements of a tile that a thread moves
 
   /// Of dtype `t`; its tiles are of `sum`. `offset_of`: of a line, in elements. `lines`: how many there are.
   ProductOperand(GpuCode& g, gpu::Lines kind, DType t, DType sum, V p, V first, V lines, V depth, V k_stride,
-          const std::function<V(V)>& offset_of, const Vs& line_strides)
+                 const std::function<V(V)>& offset_of, const Vs& line_strides)
       : g_(g), kind_(kind), t_(t), sum_(sum), p_(p), depth_(depth), k_stride_(k_stride) {
     tile_ = g.shared(sum_, kDepth * kRow);
     run_ = std::min(8, 16 / static_cast<int>(item_size(t)));
@@ -77,12 +78,9 @@ class ProductOperand {
   // Element i of this thread: its k and line in the tile.
   V k_of(int i) const {
     switch (kind_) {
-      case gpu::Lines::Deep:
-        return k_ + i % run_;
-      case gpu::Lines::Wide:
-        return k_ + i / run_ * (kProductThreads / (kTile / run_));
-      default:
-        return k_ + i * (kProductThreads / kTile);
+      case gpu::Lines::Deep: return k_ + i % run_;
+      case gpu::Lines::Wide: return k_ + i / run_ * (kProductThreads / (kTile / run_));
+      default: return k_ + i * (kProductThreads / kTile);
     }
   }
   std::size_t index_of(int i) const {

@@ -13,15 +13,27 @@ namespace {
 
 /// Warpgroups take elements of 32 bits along k alone.
 bool for_warpgroups(const device::CodeTarget& target, const gpu::ProductTiles& code) {
-  return WarpgroupCores::serve(target, code.dtype) && (item_size(code.dtype) == 2 || (code.a_lines == Lines::Deep && code.b_lines == Lines::Deep));
+  return WarpgroupCores::serve(target, code.dtype) &&
+         (item_size(code.dtype) == 2 || (code.a_lines == Lines::Deep && code.b_lines == Lines::Deep));
 }
 
 TileShape shape_of(const device::CodeTarget& target, const gpu::ProductTiles& code) {
   const bool warpgroups = for_warpgroups(target, code);
-  TileShape s{.rows = code.tile_rows, .columns = code.tile_columns, .warps_down = 2, .warps_across = code.tile_columns > 128 ? 4 : 2, .depth = 0, .stages = 3};
-  const int size = static_cast<int>(item_size(code.dtype)), most = (has_roomy_multiprocessors(target.arch) ? 227 : 99) << 10, blocks = code.tile_columns > 128 ? 1 : warpgroups && code.tile_rows == 64 ? 3 : 2;
+  TileShape s{.rows = code.tile_rows,
+              .columns = code.tile_columns,
+              .warps_down = 2,
+              .warps_across = code.tile_columns > 128 ? 4 : 2,
+              .depth = 0,
+              .stages = 3};
+  const int size = static_cast<int>(item_size(code.dtype)),
+            most = (has_roomy_multiprocessors(target.arch) ? 227 : 99) << 10,
+            blocks = code.tile_columns > 128              ? 1
+                     : warpgroups && code.tile_rows == 64 ? 3
+                                                          : 2;
   if (warpgroups) s.for_warpgroups = true, s.warps_down = s.rows / 16, s.warps_across = 1;
-  const auto stage = [&] { return (TensorPanels::elements(code.dtype, s, s.rows) + TensorPanels::elements(code.dtype, s, s.columns)) * size; };
+  const auto stage = [&] {
+    return (TensorPanels::elements(code.dtype, s, s.rows) + TensorPanels::elements(code.dtype, s, s.columns)) * size;
+  };
   s.depth = 128 / size;
   if (s.stages * stage() > most) s.depth /= 2;
   // Few blocks to a multiprocessor have nothing but their own copies to hide the memory behind.
@@ -29,13 +41,15 @@ TileShape shape_of(const device::CodeTarget& target, const gpu::ProductTiles& co
   return s;
 }
 
-void multiply_by_warpgroups(GpuCode& g, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth, TileSums& sums, DType t) {
+void multiply_by_warpgroups(GpuCode& g, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth, TileSums& sums,
+                            DType t) {
   const TileShape& shape = sums.shape;
   WarpgroupCores warpgroup(g, t);
   tile.go(a, b, depth, [&](V stage, V) {
     const WarpgroupCores::Matrix left = a.matrix(warpgroup, stage), right = b.matrix(warpgroup, stage);
     warpgroup.begin();
-    for (int k = 0; k < shape.depth; k += WarpgroupCores::depth(t)) warpgroup.multiply_add(a.beyond(warpgroup, left, k), b.beyond(warpgroup, right, k), shape.columns, sums.all);
+    for (int k = 0; k < shape.depth; k += WarpgroupCores::depth(t))
+      warpgroup.multiply_add(a.beyond(warpgroup, left, k), b.beyond(warpgroup, right, k), shape.columns, sums.all);
     warpgroup.commit();
     // Those of the step before are made: its stage is filled again behind the next barrier.
     warpgroup.wait(1, sums.all);
@@ -43,7 +57,8 @@ void multiply_by_warpgroups(GpuCode& g, TensorTile& tile, TensorPanels& a, Tenso
   warpgroup.wait(0, sums.all);
 }
 
-void multiply_by_warps(TensorCores& cores, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth, TileSums& sums) {
+void multiply_by_warps(TensorCores& cores, TensorTile& tile, TensorPanels& a, TensorPanels& b, V depth,
+                       TileSums& sums) {
   const TileShape& shape = sums.shape;
   const int depth_of_fragment = 2 * TensorPanels::run_of(cores.t);
   tile.go(a, b, depth, [&](V stage, V) {
@@ -85,7 +100,9 @@ V row_offset(const Vs& sizes, const Vs& strides, const V& row) {
   return at;
 }
 
-bool product_by_tensor_cores(int sm, const gpu::ProductTiles& code) { return TensorCores::serve(sm, code.dtype) || (code.tf32 && TensorCores::there(sm)); }
+bool product_by_tensor_cores(int sm, const gpu::ProductTiles& code) {
+  return TensorCores::serve(sm, code.dtype) || (code.tf32 && TensorCores::there(sm));
+}
 
 void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   const DType t = code.dtype;
@@ -103,12 +120,22 @@ void emit_by_tensor_cores(GpuModule& module, const gpu::ProductTiles& code) {
   tile.first_row = g.block_id % down * shape.rows, tile.first_column = rest % across * shape.columns;
   auto stride = [&](Lines kind, V k) { return kind == Lines::Deep ? g.i64(1) : k; };
   TensorPanels a(cores, t, shape,
-                 {TensorPanels::Side::Left, code.a_lines, g.at(t, in.a, in.a_offset + batch * in.a_batch), stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows},
+                 {TensorPanels::Side::Left, code.a_lines, g.at(t, in.a, in.a_offset + batch * in.a_batch),
+                  stride(code.a_lines, in.a_k), in.m, in.k, [&](V i) { return row_offset(sizes, a_rows, i); }, a_rows},
                  shape.rows, tile.first_row, 0, tile.warp_row);
-  TensorPanels b(cores, t, shape, {TensorPanels::Side::Right, code.b_lines, g.at(t, in.b, in.b_offset + batch * in.b_batch), stride(code.b_lines, in.b_k), in.n, in.k, [&](V j) { return j * in.b_n; }, {in.b_n}},
+  TensorPanels b(cores, t, shape,
+                 {TensorPanels::Side::Right,
+                  code.b_lines,
+                  g.at(t, in.b, in.b_offset + batch * in.b_batch),
+                  stride(code.b_lines, in.b_k),
+                  in.n,
+                  in.k,
+                  [&](V j) { return j * in.b_n; },
+                  {in.b_n}},
                  shape.columns, tile.first_column, tile.of_b(), tile.warp_column);
   TileSums sums(g, shape, DType::Float32);
-  shape.for_warpgroups ? multiply_by_warpgroups(g, tile, a, b, in.k, sums, t) : multiply_by_warps(cores, tile, a, b, in.k, sums);
+  shape.for_warpgroups ? multiply_by_warpgroups(g, tile, a, b, in.k, sums, t)
+                       : multiply_by_warps(cores, tile, a, b, in.k, sums);
 
   V pc = g.at(t, in.c, in.c_offset + batch * in.c_batch);
   V in_runs = g.aligned(pc, 16) & (in.c_n == 1);

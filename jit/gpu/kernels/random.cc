@@ -38,7 +38,9 @@ struct Generator {
 V unsigned_to_double(GpuCode& g, V x) { return g.wrap(g.b.CreateUIToFP(x.v, g.b.getDoubleTy())); }
 
 /// In [0, 1), with so many bits (kernels/reference/philox.h).
-V uniform(GpuCode& g, V words, int bits) { return unsigned_to_double(g, words >> (64 - bits)) * std::ldexp(1.0, -bits); }
+V uniform(GpuCode& g, V words, int bits) {
+  return unsigned_to_double(g, words >> (64 - bits)) * std::ldexp(1.0, -bits);
+}
 V natural_log(GpuCode& g, V x) { return g.wrap(MathEmitter(g).log2_wide(x.v)) * 0.6931471805599453094; }
 
 /// cos(2 pi * w / 2^32) in Float64, by the series at the nearest quarter turn: error below 1e-12.
@@ -111,12 +113,13 @@ void emit(GpuModule& module, const gpu::Draw& code) {
     V target = uniform(g, Generator(g, in).words(id, g.i64(0)), kDrawBits) * total;
     // The first place where the sum is greater than `target`, or at least the total.
     Var low = g.var(g.i64(0)), high = g.var(n - 1);
-    g.loop_while([&] { return low < high; }, [&] {
-      V middle = (low + high) >> 1, sum = g.read(DType::Float64, running, middle);
-      V passed = (sum > target) | (sum >= total);
-      high = g.select(passed, middle, high);
-      low = g.select(passed, low, middle + 1);
-    });
+    g.loop_while([&] { return low < high; },
+                 [&] {
+                   V middle = (low + high) >> 1, sum = g.read(DType::Float64, running, middle);
+                   V passed = (sum > target) | (sum >= total);
+                   high = g.select(passed, middle, high);
+                   low = g.select(passed, low, middle + 1);
+                 });
     // A sum that is made in parts may rise by a rounding where a weight is 0: the category before it is meant.
     auto is_zero = [&](V i) { return g.read(t, weights, row * in.weights_row + i * in.weights_step); };
     V zero = g.constant(t, 0);

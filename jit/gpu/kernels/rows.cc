@@ -81,8 +81,8 @@ void emit(GpuModule& module, const gpu::ArgReduce& code) {
   g.finish();
 }
 
-// A block has a row or a chunk of one, in turns of 4 elements a thread: sums within a thread, over lanes (Hillis and Steele), over
-// warps, and what came before the turn.
+// A block has a row or a chunk of one, in turns of 4 elements a thread: sums within a thread, over lanes (Hillis and
+// Steele), over warps, and what came before the turn.
 void emit(GpuModule& module, const gpu::Cumsum& code) {
   using Step = gpu::Cumsum::Step;
   constexpr int kThreads = kernels::kCumsumThreads, kWarps = kThreads / kWarp, kEach = 4;

@@ -1,4 +1,5 @@
-// Products of quantized matrices: the tiles and the warps of product.cc and product_few.cc, with sums that are scaled block by block of k.
+// Products of quantized matrices: the tiles and the warps of product.cc and product_few.cc, with sums that are scaled
+// block by block of k.
 #include "jit/gpu/kernels/scaled.h"
 
 #include "jit/gpu/kernels/product_operand.h"
@@ -29,7 +30,8 @@ V scale_at(GpuCode& g, const gpu::ScalesOf<InCode>& s, V line, V block) {
 
 V with_bias(GpuCode& g, const gpu::ScaledArgs<InCode>& in, V column, V value) {
   if (!in.bias) return value;
-  return value + g.convert(in.bias->dtype, DType::Float32, g.read(in.bias->dtype, *in.bias, *in.bias_offset + column * *in.bias_n));
+  return value + g.convert(in.bias->dtype, DType::Float32,
+                           g.read(in.bias->dtype, *in.bias, *in.bias_offset + column * *in.bias_n));
 }
 
 void emit(GpuModule& module, const gpu::ScaledTiles& code) {
@@ -38,7 +40,8 @@ void emit(GpuModule& module, const gpu::ScaledTiles& code) {
   auto in = gpu::shaped<InCode>(code);
   GpuCode g(module, in, kProductThreads);
   const bool scales = in.scale_a.has_value();
-  V down = g.ceil_div(in.m, code.tile_rows), first_row = g.block_id % down * code.tile_rows, first_column = g.block_id / down * code.tile_columns;
+  V down = g.ceil_div(in.m, code.tile_rows), first_row = g.block_id % down * code.tile_rows,
+    first_column = g.block_id / down * code.tile_columns;
   V pa = g.at(code.a, in.a, in.a_offset), pb = g.at(code.b, in.b, in.b_offset);
   Vars acc, total;
   for (int i = 0; i < kRows * kColumns; ++i) acc.push_back(g.var(sum, 0));
@@ -46,8 +49,10 @@ void emit(GpuModule& module, const gpu::ScaledTiles& code) {
   V y = (g.tid / 16) * kRows, x = (g.tid % 16) * kColumns;
 
   auto tile = [&](V row, V column) {
-    Operand a(g, code.a_lines, code.a, sum, pa, row, in.m, in.k, code.a_lines == Lines::Deep ? g.i64(1) : in.a_k, [&](V i) { return i * in.a_m; }, {in.a_m});
-    Operand b(g, code.b_lines, code.b, sum, pb, column, in.n, in.k, code.b_lines == Lines::Deep ? g.i64(1) : in.b_k, [&](V i) { return i * in.b_n; }, {in.b_n});
+    Operand a(g, code.a_lines, code.a, sum, pa, row, in.m, in.k, code.a_lines == Lines::Deep ? g.i64(1) : in.a_k,
+              [&](V i) { return i * in.a_m; }, {in.a_m});
+    Operand b(g, code.b_lines, code.b, sum, pb, column, in.n, in.k, code.b_lines == Lines::Deep ? g.i64(1) : in.b_k,
+              [&](V i) { return i * in.b_n; }, {in.b_n});
     for (Var& v : acc) v = g.constant(sum, 0);
     for (Var& v : total) v = g.constant(DType::Float32, 0);
     V top = row + g.i64(y), left = column + g.i64(x);
@@ -67,7 +72,8 @@ void emit(GpuModule& module, const gpu::ScaledTiles& code) {
           for (int i = 0; i < 4; ++i) {
             Vs l = a.read(at + i, y, kRows), r = b.read(at + i, x, kColumns);
             for (std::size_t p = 0; p < kRows; ++p)
-              for (std::size_t q = 0; q < kColumns; ++q) acc[p * kColumns + q] = g.multiply_add(l[p], r[q], acc[p * kColumns + q]);
+              for (std::size_t q = 0; q < kColumns; ++q)
+                acc[p * kColumns + q] = g.multiply_add(l[p], r[q], acc[p * kColumns + q]);
           }
         });
         g.barrier();
@@ -87,17 +93,23 @@ void emit(GpuModule& module, const gpu::ScaledTiles& code) {
     for (int p = 0; p < kRows; ++p)
       g.when(top + p < in.m, [&] {
         for (int q = 0; q < kColumns; ++q)
-          g.when(left + q < in.n, [&] { write_scaled(g, in, code.c, top + p, left + q, (scales ? total : acc)[static_cast<std::size_t>(p * kColumns + q)]); });
+          g.when(left + q < in.n, [&] {
+            write_scaled(g, in, code.c, top + p, left + q,
+                         (scales ? total : acc)[static_cast<std::size_t>(p * kColumns + q)]);
+          });
       });
   };
   // Tiles of blocks that are meant for tensor cores are made piece by piece.
   if (code.tile_rows == kTile && code.tile_columns == kTile) tile(first_row, first_column);
   else
-    g.loop(first_row, g.min(first_row + code.tile_rows, in.m), kTile, [&](V row) { g.loop(first_column, g.min(first_column + code.tile_columns, in.n), kTile, [&](V column) { tile(row, column); }); });
+    g.loop(first_row, g.min(first_row + code.tile_rows, in.m), kTile, [&](V row) {
+      g.loop(first_column, g.min(first_column + code.tile_columns, in.n), kTile, [&](V column) { tile(row, column); });
+    });
   g.finish();
 }
 
-// A warp has a column; its lanes read runs of 16 elements side by side, and each run's products are scaled where the scale changes along k.
+// A warp has a column; its lanes read runs of 16 elements side by side, and each run's products are scaled where the
+// scale changes along k.
 void emit(GpuModule& module, const gpu::ScaledDot& code) {
   constexpr int kThreads = kernels::kProductDotThreads, kWarps = kThreads / kWarp, kRun = 16;
   const DType sum = gpu::scaled_sum_dtype(code.a), f32 = DType::Float32;
@@ -112,7 +124,8 @@ void emit(GpuModule& module, const gpu::ScaledDot& code) {
     constexpr int kMost = static_cast<int>(device::kFewProductRows);
     std::function<void(int)> from = [&](int least) {
       if (least == kMost) return body(least);
-      g.when(in.m <= least, [&] { body(least); }, [&] { from(least * 2); });
+      g.when(
+          in.m <= least, [&] { body(least); }, [&] { from(least * 2); });
     };
     if (code.m == 0) return from(1);
     int r = 1;
@@ -146,13 +159,16 @@ void emit(GpuModule& module, const gpu::ScaledDot& code) {
       for (int r = 0; r < rows; ++r) {
         const std::size_t at = static_cast<std::size_t>(r);
         Vs u = g.read_run(code.a, g.at(code.a, x[at], k), kRun);
-        for (std::size_t i = 0; i < w.size(); ++i) acc[at] = g.multiply_add(element(code.a, u[i]), element(code.b, w[i]), acc[at]);
+        for (std::size_t i = 0; i < w.size(); ++i)
+          acc[at] = g.multiply_add(element(code.a, u[i]), element(code.b, w[i]), acc[at]);
       }
       if (scales) g.when(many, [&] { scale(k); });
     });
     g.loop(whole + g.i64(g.lane_id), in.k, kWarp, [&](V k) {
       V w = element(code.b, g.read(code.b, line, k));
-      for (int r = 0; r < rows; ++r) acc[static_cast<std::size_t>(r)] = g.multiply_add(element(code.a, g.read(code.a, x[static_cast<std::size_t>(r)], k)), w, acc[static_cast<std::size_t>(r)]);
+      for (int r = 0; r < rows; ++r)
+        acc[static_cast<std::size_t>(r)] = g.multiply_add(
+            element(code.a, g.read(code.a, x[static_cast<std::size_t>(r)], k)), w, acc[static_cast<std::size_t>(r)]);
       if (scales) g.when(many, [&] { scale(k); });
     });
     // One block: the lanes' sums are those of integers, and scaled once.
@@ -162,7 +178,9 @@ void emit(GpuModule& module, const gpu::ScaledDot& code) {
       g.when((g.lane_id == 0) & (column < in.n) & (g.i64(r) < in.m), [&] {
         if (!scales) return write_scaled(g, in, code.c, g.i64(r), column, all);
         Var value = g.var(parts);
-        g.when((!many) & (in.k > 0), [&] { value = scaled(g, sum, all, scale_at(g, *in.scale_a, g.i64(r), 0), scale_at(g, *in.scale_b, mine, 0)); });
+        g.when((!many) & (in.k > 0), [&] {
+          value = scaled(g, sum, all, scale_at(g, *in.scale_a, g.i64(r), 0), scale_at(g, *in.scale_b, mine, 0));
+        });
         write_scaled(g, in, code.c, g.i64(r), column, value);
       });
     }

@@ -9,14 +9,18 @@ namespace reprise::jit {
 using llvm::Value;
 namespace Intrinsic = llvm::Intrinsic;
 
-bool has_roomy_multiprocessors(const std::string& arch) { return arch == "sm_90" || arch == "sm_100" || arch == "sm_103"; }
+bool has_roomy_multiprocessors(const std::string& arch) {
+  return arch == "sm_90" || arch == "sm_100" || arch == "sm_103";
+}
 
 TensorCores::TensorCores(GpuCode& code, DType dtype) : g(code), t(dtype) {
-  REPRISE_CHECK(there(g.gpu.sm) && (item_size(t) == 2 || t == DType::Int8 || t == DType::Float32), " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
+  REPRISE_CHECK(there(g.gpu.sm) && (item_size(t) == 2 || t == DType::Int8 || t == DType::Float32),
+                " tensor cores of sm_", g.gpu.sm, " for ", dtype_name(t));
 }
 
 Vs TensorCores::load(const V& row, bool transposed) {
-  const auto id = transposed ? Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16 : Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
+  const auto id = transposed ? Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16
+                             : Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16;
   Value* all = g.b.CreateIntrinsic(id, {row.v->getType()}, {row.v});
   Vs r;
   for (unsigned i = 0; i < 4; ++i) r.push_back(g.wrap(g.b.CreateExtractValue(all, i)));
@@ -33,9 +37,9 @@ Vs TensorCores::read(const V& p) {
 void TensorCores::multiply_add(const Vs& a, const Vs& b, Vars& sums, std::size_t from) {
   const bool half = t == DType::Float16;
   const auto id = t == DType::Float32 ? Intrinsic::nvvm_mma_m16n8k8_row_col_tf32
-                  : t == DType::Int8 ? Intrinsic::nvvm_mma_m16n8k32_row_col_s8
-                  : half               ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32
-                                       : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
+                  : t == DType::Int8  ? Intrinsic::nvvm_mma_m16n8k32_row_col_s8
+                  : half              ? Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32
+                                      : Intrinsic::nvvm_mma_m16n8k16_row_col_bf16;
   llvm::Type* two_halves = llvm::FixedVectorType::get(g.b.getHalfTy(), 2);
   std::vector<Value*> in;
   for (const Vs* side : {&a, &b})
@@ -50,14 +54,20 @@ V TensorCores::pack(const V& low, const V& high) {
   return g.wrap(g.b.CreateBitCast(g.b.CreateIntrinsic(id, {}, {high.v, low.v}), g.b.getInt32Ty()));
 }
 
-void TensorCores::copy(const V& to, const V& from) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to.v, from.v}); }
-void TensorCores::copy(const V& to, const V& from, const V& real) { copy_some(to, from, g.select(real, g.i32(16), g.i32(0))); }
+void TensorCores::copy(const V& to, const V& from) {
+  g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to.v, from.v});
+}
+void TensorCores::copy(const V& to, const V& from, const V& real) {
+  copy_some(to, from, g.select(real, g.i32(16), g.i32(0)));
+}
 void TensorCores::copy_some(const V& to, const V& from, const V& bytes) {
   g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_cg_shared_global_16_s, {}, {to.v, from.v, bytes.v});
 }
 
 void TensorCores::wait() { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_all, {}, {}); }
 void TensorCores::commit() { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_commit_group, {}, {}); }
-void TensorCores::wait_for_all_but(int n) { g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_group, {}, {g.i32(n).v}); }
+void TensorCores::wait_for_all_but(int n) {
+  g.b.CreateIntrinsic(Intrinsic::nvvm_cp_async_wait_group, {}, {g.i32(n).v});
+}
 
 }  // namespace reprise::jit

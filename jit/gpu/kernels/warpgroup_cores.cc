@@ -22,8 +22,10 @@ struct Registers {
   Vars* all;
 };
 
-/// An instruction that changes registers in place and reads `in`. The registers are operands 0 .. n - 1, `in` those behind them. fresh: it does not read what was in them.
-void in_place(GpuCode& g, const std::string& text, const std::vector<Registers>& registers, const std::vector<Value*>& in = {}, const std::string& in_letters = "", bool fresh = false) {
+/// An instruction that changes registers in place and reads `in`. The registers are operands 0 .. n - 1, `in` those
+/// behind them. fresh: it does not read what was in them.
+void in_place(GpuCode& g, const std::string& text, const std::vector<Registers>& registers,
+              const std::vector<Value*>& in = {}, const std::string& in_letters = "", bool fresh = false) {
   std::string results_text, in_text, tied_text;
   std::vector<Value*> args = in;
   std::vector<llvm::Type*> types, results;
@@ -36,8 +38,11 @@ void in_place(GpuCode& g, const std::string& text, const std::vector<Registers>&
     }
   for (char c : in_letters) in_text += std::string(1, c) + ",";
   for (Value* v : args) types.push_back(v->getType());
-  llvm::Type* result = results.empty() ? g.b.getVoidTy() : static_cast<llvm::Type*>(llvm::StructType::get(g.b.getContext(), results));
-  llvm::CallInst* all = g.b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, results_text + in_text + tied_text + "~{memory}", true), args);
+  llvm::Type* result =
+      results.empty() ? g.b.getVoidTy() : static_cast<llvm::Type*>(llvm::StructType::get(g.b.getContext(), results));
+  llvm::CallInst* all = g.b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text,
+                                                            results_text + in_text + tied_text + "~{memory}", true),
+                                       args);
   all->setConvergent();
   unsigned i = 0;
   for (const Registers& r : registers)
@@ -63,8 +68,8 @@ char letter_of_sums(DType t) { return t == DType::Int8 ? 'r' : 'f'; }
 WarpgroupCores::WarpgroupCores(GpuCode& code, DType a, DType b) : g(code), t(a), other(b) { g.gpu.exactly = true; }
 
 WarpgroupCores::Matrix WarpgroupCores::matrix(const V& p, Lie lie, int group) {
-  // PTX ISA, "Matrix descriptor": address, leading offset (from 64 lines to the next, Wide; not read otherwise) and stride (from eight lines, or eight of k, to the next), each
-  // in 16 bytes; the kind of swizzle.
+  // PTX ISA, "Matrix descriptor": address, leading offset (from 64 lines to the next, Wide; not read otherwise) and
+  // stride (from eight lines, or eight of k, to the next), each in 16 bytes; the kind of swizzle.
   const std::int64_t leading = lie == Lie::Wide ? group >> 4 : 1, stride = kPattern >> 4;
   V address = g.wrap(g.b.CreatePtrToInt(p.v, g.b.getInt64Ty()));
   return {((address & std::int64_t{0x3ffff}) >> 4) | (leading << 16 | stride << 32 | std::int64_t{1} << 62), lie};
@@ -91,13 +96,17 @@ void WarpgroupCores::multiply_add(const Vs& a, const Matrix& b, int columns, Var
   product(registers, "{" + operands(columns / 2, 4) + "}", false, b, columns, sums, to);
 }
 
-void WarpgroupCores::product(const std::vector<Value*>& a, const std::string& a_text, bool a_by_k, const Matrix& b, int columns, Vars& sums, To to) {
-  REPRISE_CHECK(static_cast<int>(sums.size()) == columns / 2 && columns % 8 == 0 && columns <= kMostColumns, " a product of ", columns, " columns with ", sums.size(), " sums");
-  const std::string kind = "k" + std::to_string(depth(t)) + (t == DType::Int8 ? ".s32" : ".f32") + name_of(t) + name_of(other);
+void WarpgroupCores::product(const std::vector<Value*>& a, const std::string& a_text, bool a_by_k, const Matrix& b,
+                             int columns, Vars& sums, To to) {
+  REPRISE_CHECK(static_cast<int>(sums.size()) == columns / 2 && columns % 8 == 0 && columns <= kMostColumns,
+                " a product of ", columns, " columns with ", sums.size(), " sums");
+  const std::string kind =
+      "k" + std::to_string(depth(t)) + (t == DType::Int8 ? ".s32" : ".f32") + name_of(t) + name_of(other);
   const int at_b = columns / 2 + static_cast<int>(a.size());
   const bool fresh = to == To::Nothing;
-  std::string text = std::string("{ .reg .pred p; setp.ne.b32 p, ") + (fresh ? "0" : "1") + ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + kind + " {" + operands(0, columns / 2) + "}, " + a_text +
-                     ", $" + std::to_string(at_b) + ", p";
+  std::string text = std::string("{ .reg .pred p; setp.ne.b32 p, ") + (fresh ? "0" : "1") +
+                     ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + kind + " {" +
+                     operands(0, columns / 2) + "}, " + a_text + ", $" + std::to_string(at_b) + ", p";
   if (t != DType::Int8) text += ", 1, 1";  // signs
   if (item_size(t) == 2) {
     if (a.size() == 1) text += a_by_k ? ", 1" : ", 0";
@@ -106,7 +115,8 @@ void WarpgroupCores::product(const std::vector<Value*>& a, const std::string& a_
   text += "; }";
   std::vector<Value*> in = a;
   in.push_back(b.descriptor.v);
-  in_place(g, text, {{letter_of_sums(t), &sums}}, in, (a.size() == 1 ? std::string("l") : std::string(a.size(), 'r')) + "l", fresh);
+  in_place(g, text, {{letter_of_sums(t), &sums}}, in,
+           (a.size() == 1 ? std::string("l") : std::string(a.size(), 'r')) + "l", fresh);
 }
 
 }  // namespace reprise::jit

@@ -10,7 +10,8 @@ namespace {
 
 constexpr DType t = DType::BFloat16, f = DType::Float32;
 // A second group of columns, and no more than registers hold.
-constexpr int kRows = WarpgroupCores::kRows, kColumns = 72, kDepth = 32, kThreads = WarpgroupCores::kWarps * kWarp, kSums = kRows * kColumns / kThreads;
+constexpr int kRows = WarpgroupCores::kRows, kColumns = 72, kDepth = 32, kThreads = WarpgroupCores::kWarps * kWarp,
+              kSums = kRows * kColumns / kThreads;
 constexpr int kLine = WarpgroupCores::kLineBytes / 2, kRun = 8;  // elements
 constexpr int kGroups = (kColumns + kLine - 1) / kLine;
 /// Left sides in shared memory, in both ways, and in registers; right sides in both.
@@ -31,7 +32,8 @@ class TrialCode {
   explicit TrialCode(GpuModule& module) : in(gpu::shaped<InCode>(Trial{})), g(module, in, kThreads), warpgroup(g, t) {
     module.shared_bytes = (kRows * kLine + kDepth * kLine + kColumns * kLine + kGroups * kDepth * kLine) * 2;
     a_deep = g.wrap(g.dynamic_shared(WarpgroupCores::kPattern));
-    a_wide = g.at(t, a_deep, kRows * kLine), b_deep = g.at(t, a_wide, kDepth * kLine), b_wide = g.at(t, b_deep, kColumns * kLine);
+    a_wide = g.at(t, a_deep, kRows * kLine), b_deep = g.at(t, a_wide, kDepth * kLine),
+    b_wide = g.at(t, b_deep, kColumns * kLine);
   }
 
   void run() {
@@ -42,7 +44,8 @@ class TrialCode {
     using Lie = WarpgroupCores::Lie;
     bool fresh = false;
     for (Lie of_b : {Lie::Deep, Lie::Wide}) {
-      const WarpgroupCores::Matrix b = of_b == Lie::Deep ? warpgroup.matrix(b_deep, of_b, 0) : warpgroup.matrix(b_wide, of_b, kDepth * kLine * 2);
+      const WarpgroupCores::Matrix b =
+          of_b == Lie::Deep ? warpgroup.matrix(b_deep, of_b, 0) : warpgroup.matrix(b_wide, of_b, kDepth * kLine * 2);
       for (int of_a = 0; of_a < 3; ++of_a) {
         // Sums begin at 1, or are what the first product gives.
         Vars sums;
@@ -57,7 +60,8 @@ class TrialCode {
             warpgroup.multiply_add(fragments[static_cast<std::size_t>(k / 16)], right_side, kColumns, sums, to);
           } else {
             const Lie lie = of_a ? Lie::Wide : Lie::Deep;
-            warpgroup.multiply_add(warpgroup.beyond(warpgroup.matrix(of_a ? a_wide : a_deep, lie, 0), step(lie, k)), right_side, kColumns, sums, to);
+            warpgroup.multiply_add(warpgroup.beyond(warpgroup.matrix(of_a ? a_wide : a_deep, lie, 0), step(lie, k)),
+                                   right_side, kColumns, sums, to);
           }
         }
         warpgroup.commit();
@@ -71,20 +75,24 @@ class TrialCode {
   }
 
  private:
-  /// Each row has one element that is not zero, each place of k in two rows: so a sum is one element of b, times 1, 2 or 3.
+  /// Each row has one element that is not zero, each place of k in two rows: so a sum is one element of b, times 1, 2
+  /// or 3.
   V chosen(V row) { return (row * 5 + 3) % kDepth; }
   V factor(V row) { return row % 3 + 1; }
   V a_at(V row, V k) { return g.select(chosen(row) == k, factor(row), g.i32(0)); }
   V b_at(V k, V column) { return (k * 37 + column * 11) % 83; }  // three times that has 8 bits
   V as_float(V n) { return g.convert(DType::Int32, f, n); }
 
-  static int step(WarpgroupCores::Lie lie, int k) { return lie == WarpgroupCores::Lie::Deep ? k * 2 : k * WarpgroupCores::kLineBytes; }
+  static int step(WarpgroupCores::Lie lie, int k) {
+    return lie == WarpgroupCores::Lie::Deep ? k * 2 : k * WarpgroupCores::kLineBytes;
+  }
   /// Element `at` of a swizzled line; lines: of a group, 0: there is one.
   V place(V line, V at, int lines) { return WarpgroupCores::place(line, at / kRun, t, lines) + at % kRun; }
 
   void fill() {
     // Whatever is read is something.
-    g.loop(g.tid, static_cast<int>(g.gpu.shared_bytes / 2), kThreads, [&](V i) { g.write(t, a_deep, i, g.constant(f, 0)); });
+    g.loop(g.tid, static_cast<int>(g.gpu.shared_bytes / 2), kThreads,
+           [&](V i) { g.write(t, a_deep, i, g.constant(f, 0)); });
     g.barrier();
     g.loop(g.tid, kRows * kDepth, kThreads, [&](V i) {
       V row = i / kDepth, k = i % kDepth, x = as_float(a_at(row, k));
@@ -127,7 +135,8 @@ class TrialCode {
 }  // namespace
 
 WarpgroupTrial warpgroup_trial(const device::CodeTarget& target) {
-  return {compile_gpu_module("trial of warpgroups", target, [](GpuModule& m) { TrialCode(m).run(); }), kProducts * kSums};
+  return {compile_gpu_module("trial of warpgroups", target, [](GpuModule& m) { TrialCode(m).run(); }),
+          kProducts * kSums};
 }
 
 }  // namespace reprise::jit

@@ -16,7 +16,8 @@ namespace Intrinsic = llvm::Intrinsic;
 void GpuLoopEmitter::run() {
   std::vector<DType> buffers;
   for (const kernels::BufferArg& a : k_.buffers) buffers.push_back(a.dtype);
-  buffers.insert(buffers.end(), static_cast<std::size_t>(slots_.floats), DType::Int8);  // nothing is known of such an address
+  // nothing is known of such an address
+  buffers.insert(buffers.end(), static_cast<std::size_t>(slots_.floats), DType::Int8);
   e_.begin(buffers, slots_.count - slots_.floats, {static_cast<std::uint32_t>(s_.threads), 1, 1}, s_.resident);
   load_arguments();
   if (s_.kind == GpuSchedule::Kind::Pointwise) one_dim_ = all_dims_are_one();
@@ -38,12 +39,9 @@ void GpuLoopEmitter::variants() {
 
 void GpuLoopEmitter::variant() {
   switch (s_.kind) {
-    case GpuSchedule::Kind::Pointwise:
-      return pointwise();
-    case GpuSchedule::Kind::Rows:
-      return rows();
-    case GpuSchedule::Kind::Columns:
-      return columns();
+    case GpuSchedule::Kind::Pointwise: return pointwise();
+    case GpuSchedule::Kind::Rows: return rows();
+    case GpuSchedule::Kind::Columns: return columns();
   }
 }
 
@@ -94,7 +92,8 @@ void GpuLoopEmitter::at_point(Value* point, const std::function<void()>& f) {
 
 Value* GpuLoopEmitter::place_of(std::size_t access) {
   const int slot = slots_.accesses[access].offset;
-  Value *start = slot < 0 ? idx(k_.accesses[access].offset.hint()) : as_index(param(slot)), *offset = at_.offset[access];
+  Value *start = slot < 0 ? idx(k_.accesses[access].offset.hint()) : as_index(param(slot)),
+        *offset = at_.offset[access];
   return b_.CreateSExt(offset ? b_.CreateAdd(start, offset) : start, b_.getInt64Ty());
 }
 
@@ -116,7 +115,8 @@ Value* GpuLoopEmitter::product(int from, int to) {
 
 Value* GpuLoopEmitter::runs_are_aligned() {
   Value* whole = run_dim();
-  Value* wrong = b_.CreateZExt(b_.CreateAnd(whole, idx(s_.run - 1)), b_.getInt64Ty());  // any bit: something is not a multiple
+  // any bit: something is not a multiple
+  Value* wrong = b_.CreateZExt(b_.CreateAnd(whole, idx(s_.run - 1)), b_.getInt64Ty());
   for (std::size_t i = 0; i < k_.accesses.size(); ++i) {
     if (!is_run_access(k_, info_, i, vdim_)) continue;
     const int size = item_size(k_.buffers[k_.accesses[i].buffer].dtype), elements = run_bytes(i) / size;
@@ -258,18 +258,26 @@ class GpuLoop final : public GpuKernel {
 
 GpuKernelPtr compile_gpu(const LoopKernel& k, const device::CodeTarget& target, bool guarded, bool words) {
   if (!kernels::has_device_code(k)) return nullptr;
-  if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes) return nullptr;
+  if ((static_cast<std::int64_t>(k.buffers.size()) + kernels::param_slots(k).count) * 8 > kMostArgumentBytes)
+    return nullptr;
   const bool grid_word = words && kernels::grid_moves(k);
   const GpuSchedule schedule = gpu_schedule(k);
-  const std::string by_sizes = "run" + std::to_string(schedule.run) + "kept" + std::to_string(schedule.kept_runs) + "of" + std::to_string(schedule.kept_team_log2) + (schedule.kept_whole ? "whole" : "");  // sizes at hand are no part of the text
-  device::ImagePtr image = compile_gpu_module(kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : "") + (words ? "words" : "") + (grid_word ? "grid" : "") + by_sizes, target, [&](GpuModule& m) {
-    kernels::verify(k);
-    m.guarded = guarded;
-    m.grid_word = grid_word;
-    if (words) m.words.assign(static_cast<std::size_t>(kernels::param_slots(k).count - kernels::param_slots(k).floats), true);
-    GpuEmitter e(m);
-    GpuLoopEmitter(e, k).run();
-  });
+  // sizes at hand are no part of the text
+  const std::string by_sizes = "run" + std::to_string(schedule.run) + "kept" + std::to_string(schedule.kept_runs) +
+                               "of" + std::to_string(schedule.kept_team_log2) + (schedule.kept_whole ? "whole" : "");
+  device::ImagePtr image = compile_gpu_module(
+      kernels::canonical_text(k) + (guarded ? "guarded" : "") + (k.narrow ? "narrow" : "") + (words ? "words" : "") +
+          (grid_word ? "grid" : "") + by_sizes,
+      target, [&](GpuModule& m) {
+        kernels::verify(k);
+        m.guarded = guarded;
+        m.grid_word = grid_word;
+        if (words)
+          m.words.assign(static_cast<std::size_t>(kernels::param_slots(k).count - kernels::param_slots(k).floats),
+                         true);
+        GpuEmitter e(m);
+        GpuLoopEmitter(e, k).run();
+      });
   return std::make_shared<GpuLoop>(k, std::move(image));
 }
 

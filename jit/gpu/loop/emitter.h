@@ -18,8 +18,8 @@ struct InnerArguments {
   std::vector<llvm::Value*> params;   ///< runtime_params, i64
 };
 
-/// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel]. A kernel of its own, or part of another one, whose emitter and
-/// kernel outlive this.
+/// Emits one LoopKernel for blocks of threads: see Note [Threads of a loop kernel]. A kernel of its own, or part of
+/// another one, whose emitter and kernel outlive this.
 class GpuLoopEmitter {
  public:
   /// A kernel of its own.
@@ -27,11 +27,14 @@ class GpuLoopEmitter {
   void run();
 
   /// Part of a kernel of blocks of `threads` threads. `row`: elements that it reduces, where they are known.
-  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, InnerArguments arguments, int threads, std::int64_t row = 0) : GpuLoopEmitter(e, k, of_block(gpu_schedule(k), threads, row)) {
+  GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, InnerArguments arguments, int threads,
+                 std::int64_t row = 0)
+      : GpuLoopEmitter(e, k, of_block(gpu_schedule(k), threads, row)) {
     given_ = std::move(arguments);
     load_arguments();
   }
-  /// Reduces, with one kept point: the block computes it. All threads come here; behind it they see what it stored in shared memory.
+  /// Reduces, with one kept point: the block computes it. All threads come here; behind it they see what it stored in
+  /// shared memory.
   void row();
   /// Pointwise: how many points there are (i64), which are numbered with the last dim fastest.
   llvm::Value* points() { return b_.CreateZExt(product(0, rank_), b_.getInt64Ty()); }
@@ -46,23 +49,15 @@ class GpuLoopEmitter {
   static GpuSchedule of_block(GpuSchedule s, int threads, std::int64_t row) {
     const std::int64_t turn = std::int64_t{s.run} * threads, each = (row + turn - 1) / turn;
     s.threads = threads;
-    s.kept_runs = each * s.run <= 16 ? static_cast<int>(each) : 0, s.kept_team_log2 = __builtin_ctz(static_cast<unsigned>(threads)), s.kept_whole = each * turn == row;
+    s.kept_runs = each * s.run <= 16 ? static_cast<int>(each) : 0,
+    s.kept_team_log2 = __builtin_ctz(static_cast<unsigned>(threads)), s.kept_whole = each * turn == row;
     return s;
   }
   GpuLoopEmitter(GpuEmitter& e, const kernels::LoopKernel& k, GpuSchedule s)
-      : e_(e),
-        b_(e_.b),
-        k_(k),
-        info_(kernels::analyse(k)),
-        slots_(kernels::param_slots(k)),
-        rounded_(rounded_to_16_bits(k)),
-        near_one_(known_beside_one(k)),
-        s_(s),
-        vdim_(s_.vector_dim),
-        rank_(static_cast<int>(k.extents.size())),
-        inside_(k.n_kept + k.n_parts),
-        index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()),
-        vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
+      : e_(e), b_(e_.b), k_(k), info_(kernels::analyse(k)), slots_(kernels::param_slots(k)),
+        rounded_(rounded_to_16_bits(k)), near_one_(known_beside_one(k)), s_(s), vdim_(s_.vector_dim),
+        rank_(static_cast<int>(k.extents.size())), inside_(k.n_kept + k.n_parts),
+        index_type_(k.narrow ? b_.getInt32Ty() : b_.getInt64Ty()), vbit_(vdim_ >= 0 ? 1u << vdim_ : 0) {}
 
   using Value = llvm::Value;
   using Access = kernels::Access;
@@ -91,16 +86,16 @@ class GpuLoopEmitter {
   // --------------------------------------------------------------------------
   void load_arguments();
   Value* buffer(std::size_t i) { return given_ ? given_->buffers[i] : e_.buffer(i); }
-  Value* param(int slot) { return given_ ? given_->params[static_cast<std::size_t>(slot)] : e_.param(static_cast<std::size_t>(slot)); }
+  Value* param(int slot) {
+    return given_ ? given_->params[static_cast<std::size_t>(slot)] : e_.param(static_cast<std::size_t>(slot));
+  }
   Value* float_bits(int slot);  ///< i64
   void variants();              ///< with wide accesses where all can be such, and without
   // Indices, extents, strides and offsets are of index_type_: i32 where the kernel is narrow, otherwise i64.
   Value* idx(std::int64_t v) { return llvm::ConstantInt::get(index_type_, static_cast<std::uint64_t>(v), true); }
   Value* as_index(Value* v) { return b_.CreateSExtOrTrunc(v, index_type_); }
   Value* position(Value* v) { return b_.CreateZExtOrTrunc(v, index_type_); }  ///< of an i32 that is not negative
-  Value* number(int slot, Int baked) {
-    return slot < 0 ? idx(baked.hint()) : as_index(param(slot));
-  }
+  Value* number(int slot, Int baked) { return slot < 0 ? idx(baked.hint()) : as_index(param(slot)); }
   /// offset + index * stride; null is 0.
   Value* advance(Value* offset, Value* index, Value* stride);
   llvm::Type* element(std::size_t access) { return e_.memory_type(k_.buffers[k_.accesses[access].buffer].dtype); }
@@ -131,7 +126,8 @@ class GpuLoopEmitter {
   // -------------------------------------------------------------------------------------
   void rows();
   void columns();
-  /// Enters the run of kept points (with `run` of them at once), or the point, that this thread has in the block's `strip`-th part.
+  /// Enters the run of kept points (with `run` of them at once), or the point, that this thread has in the block's
+  /// `strip`-th part.
   void column(Value* strip, Value* kept);
   /// At a kept point: all stages, then the stores.
   void point();
@@ -146,17 +142,19 @@ class GpuLoopEmitter {
   void store_kept(const std::vector<std::uint32_t>& stores);
   void reduce_stage(int stage);
   void reduce(const std::vector<std::uint32_t>& reduces, const std::vector<bool>& need, int stage);
-  /// One run over the reduced space: `f` with the end of the units that it may share out. Where `need` has reductions within parts, or
-  /// stores happen once for a part, that is part after part, each by a group of the team, which is the team meanwhile.
+  /// One run over the reduced space: `f` with the end of the units that it may share out. Where `need` has reductions
+  /// within parts, or stores happen once for a part, that is part after part, each by a group of the team, which is the
+  /// team meanwhile.
   bool asks_for_parts(const std::vector<bool>& need) const;
-  void run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part, std::vector<Value*>& carried,
-                const std::function<void(Value* end)>& f);
+  void run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part,
+                std::vector<Value*>& carried, const std::function<void(Value* end)>& f);
   /// This member's part of the reduced space: units from `begin` to `end`, which are the same for all members; `unroll`
   /// of them in one turn of the loop.
   void share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
              const std::function<void(std::vector<Value*>&)>& body);
   void accumulate(std::uint32_t node, Value** accs);
-  /// One step of a reduction. Of floats' extremes whichever zero: which one comes first depends on how rows are shared out.
+  /// One step of a reduction. Of floats' extremes whichever zero: which one comes first depends on how rows are shared
+  /// out.
   Value* combine(const BodyNode& n, Value* x, Value* acc);
   /// acc and the product of two values of a sum that is rounded to 16 bits; null where node `of` is no such product.
   Value* add_product(std::uint32_t sum, std::uint32_t of, int j, Value* acc);
@@ -208,7 +206,8 @@ class GpuLoopEmitter {
   // i1: has this member the last of its kept runs? Null: all have. `there_`: the same at that run alone, else null.
   Value *last_there_ = nullptr, *there_ = nullptr;
   std::vector<Value*> extents_;
-  std::vector<Value*> base_;                                                    // by access: where its offsets count from
+  // by access: where its offsets count from
+  std::vector<Value*> base_;
   std::vector<std::vector<Value*>> strides_, gather_strides_, gather_extents_;  // by access; gather_extents_ are i64
   Position at_;
   std::vector<Position> units_at_;  // by kept run

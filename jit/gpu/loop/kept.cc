@@ -7,7 +7,9 @@ namespace reprise::jit {
 
 using llvm::Value;
 
-/// Finds a member's runs and loads what any reduction needs of them (of a block's one row, which others wait for, all that is needed): at once, so that they are under way together. Only the last run may be none. Teams beyond the last row load nothing (see rows).
+/// Finds a member's runs and loads what any reduction needs of them (of a block's one row, which others wait for, all
+/// that is needed): at once, so that they are under way together. Only the last run may be none. Teams beyond the last
+/// row load nothing (see rows).
 void GpuLoopEmitter::keep_runs() {
   std::vector<bool> loaded(k_.body.size(), false);
   for (std::uint32_t r = 0; r < k_.body.size(); ++r) {
@@ -17,7 +19,9 @@ void GpuLoopEmitter::keep_runs() {
       if (need[i] && k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.reduced_mask) loaded[i] = true;
   }
   for (std::uint32_t i = 0; i < k_.body.size() && given_; ++i)
-    if (k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.reduced_mask && k_.accesses[k_.body[i].access].gathers.empty()) loaded[i] = true;
+    if (k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.reduced_mask &&
+        k_.accesses[k_.body[i].access].gathers.empty())
+      loaded[i] = true;
   for (int u = 0; u < s_.kept_runs; ++u)
     scope([&] {
       Value* unit = b_.CreateAdd(member_, b_.CreateMul(team_, idx(u)));

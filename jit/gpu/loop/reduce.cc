@@ -40,7 +40,9 @@ struct Scratch {
   Value* base;
   llvm::Type* type;
   llvm::Type* stored() const { return type->isIntegerTy(1) ? e.b.getInt8Ty() : type; }
-  void put(Value* v, Value* slot) const { e.b.CreateStore(type == stored() ? v : e.b.CreateZExt(v, stored()), e.b.CreateGEP(stored(), base, slot)); }
+  void put(Value* v, Value* slot) const {
+    e.b.CreateStore(type == stored() ? v : e.b.CreateZExt(v, stored()), e.b.CreateGEP(stored(), base, slot));
+  }
   Value* get(Value* slot) const {
     Value* v = e.b.CreateLoad(stored(), e.b.CreateGEP(stored(), base, slot));
     return type == stored() ? v : e.b.CreateTrunc(v, type);
@@ -53,7 +55,9 @@ struct Scratch {
       return all;
     }
     for (int i = 0; i < n; i += 4) {
-      Value* four = e.b.CreateAlignedLoad(llvm::FixedVectorType::get(type, 4), e.b.CreateGEP(type, base, e.b.getInt32(static_cast<std::uint32_t>(i))), llvm::Align(16));
+      Value* four = e.b.CreateAlignedLoad(llvm::FixedVectorType::get(type, 4),
+                                          e.b.CreateGEP(type, base, e.b.getInt32(static_cast<std::uint32_t>(i))),
+                                          llvm::Align(16));
       for (std::uint64_t j = 0; j < 4; ++j) all.push_back(e.b.CreateExtractElement(four, j));
     }
     return all;
@@ -68,10 +72,12 @@ void GpuLoopEmitter::row() {
   e_.barrier();
 }
 
-/// The row at hand, of units_: by runs that stay in registers, for which `keep` says who has them, where it has as many as the schedule counts on; else as `again` says.
+/// The row at hand, of units_: by runs that stay in registers, for which `keep` says who has them, where it has as many
+/// as the schedule counts on; else as `again` says.
 void GpuLoopEmitter::kept_or_not(const std::function<void()>& keep, const std::function<void()>& again) {
   if (!aligned_ || s_.kept_runs == 0) return again();
-  const std::int64_t most = std::int64_t{s_.kept_runs} << s_.kept_team_log2, least = s_.kept_whole ? most : most - (std::int64_t{1} << s_.kept_team_log2) + 1;
+  const std::int64_t most = std::int64_t{s_.kept_runs} << s_.kept_team_log2,
+                     least = s_.kept_whole ? most : most - (std::int64_t{1} << s_.kept_team_log2) + 1;
   Value* fits = b_.CreateAnd(b_.CreateICmpSLE(units_, idx(most)), b_.CreateICmpSGE(units_, idx(least)));
   fits = b_.CreateAnd(fits, b_.CreateICmpEQ(team_log2_, idx(s_.kept_team_log2)));
   const auto of_any = std::tuple(team_log2_, team_, member_);
@@ -109,8 +115,8 @@ void GpuLoopEmitter::rows() {
   member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
   Value* row = b_.CreateAdd(b_.CreateMul(position(e_.block()), b_.CreateLShr(idx(s_.threads), team_log2_)),
                             b_.CreateLShr(thread, team_log2_));
-  // Teams beyond the end go along with the last row, of which nothing is theirs: all threads meet in shuffles and barriers, and
-  // the team that has that row may be writing where it has read.
+  // Teams beyond the end go along with the last row, of which nothing is theirs: all threads meet in shuffles and
+  // barriers, and the team that has that row may be writing where it has read.
   Value* mine = b_.CreateICmpSLT(row, kept);
   writes_ = mine;
   enter_flat(0, k_.n_kept, b_.CreateSelect(writes_, row, b_.CreateSub(kept, idx(1))), nullptr);
@@ -122,7 +128,8 @@ void GpuLoopEmitter::rows() {
   units_ = units;
   kept_or_not(
       [&] {
-        team_log2_ = idx(s_.kept_team_log2), team_ = idx(std::int64_t{1} << s_.kept_team_log2), member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
+        team_log2_ = idx(s_.kept_team_log2), team_ = idx(std::int64_t{1} << s_.kept_team_log2),
+        member_ = b_.CreateAnd(thread, b_.CreateSub(team_, idx(1)));
       },
       again);
 }
@@ -132,7 +139,8 @@ void GpuLoopEmitter::columns() {
   for (const BodyNode& n : k_.body)
     if (n.kind == BodyNode::Kind::Reduce) bytes = std::max(bytes, item_size(kernels::register_dtype(n.dtype)));
   const int side_by_side = aligned_ ? s_.run : 1;
-  scratch_ = e_.shared_array(b_.getIntNTy(static_cast<unsigned>(bytes) * 8), static_cast<std::uint64_t>(s_.threads * side_by_side));
+  scratch_ = e_.shared_array(b_.getIntNTy(static_cast<unsigned>(bytes) * 8),
+                             static_cast<std::uint64_t>(s_.threads * side_by_side));
   const CodeMath m{e_, index_type_};
   Value* kept = product(0, k_.n_kept);
   Value* units = product(k_.n_kept, rank_);
@@ -158,7 +166,8 @@ void GpuLoopEmitter::columns() {
 
 void GpuLoopEmitter::column(Value* strip, Value* kept) {
   Value* width = b_.CreateShl(idx(1), width_log2_);
-  Value* at = b_.CreateAdd(b_.CreateShl(strip, width_log2_), b_.CreateAnd(position(e_.thread()), b_.CreateSub(width, idx(1))));
+  Value* at =
+      b_.CreateAdd(b_.CreateShl(strip, width_log2_), b_.CreateAnd(position(e_.thread()), b_.CreateSub(width, idx(1))));
   Value* all = aligned_ ? e_.divide(kept, idx(s_.run)).quotient : kept;
   writes_ = b_.CreateICmpSLT(at, all);
   units_ = b_.CreateSelect(writes_, units_, idx(0));
@@ -195,7 +204,7 @@ void GpuLoopEmitter::store_walk(const Stores& stores) {
 }
 
 void GpuLoopEmitter::share(Value* begin, Value* end, int unroll, std::vector<Value*>& carried,
-                            const std::function<void(std::vector<Value*>&)>& body) {
+                           const std::function<void(std::vector<Value*>&)>& body) {
   if (keeps_runs()) {
     for (int unit = 0; unit < s_.kept_runs; ++unit) at_kept(unit, [&] { body(carried); });
     return;
@@ -246,15 +255,18 @@ void GpuLoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std
     if (need[i] && at_.vals[i].empty()) cost += cost_of(k_, i);
   const bool rows = s_.kind == GpuSchedule::Kind::Rows;
   const int unroll = cost > 12 ? 1 : s_.run == 1 ? 4 : !rows ? (cost > 6 ? 2 : 4) : aligned_ ? 2 : 1;
-  // Accumulators of a reduction, and what it has for results: all of a run's elements are one row's, but columns of their own.
+  // Accumulators of a reduction, and what it has for results: all of a run's elements are one row's, but columns of
+  // their own.
   const int each = rows ? s_.run : count(), results = rows ? 1 : count();
   auto in_blocks = [&](std::uint32_t r) { return k_.body[r].reduce == ReduceOp::Sum && is_floating(k_.body[r].dtype); };
   auto fold = [&](const BodyNode& n, Value** accs) {
     for (int half = each / 2; half >= results; half /= 2)
       for (int j = 0; j < half; ++j) accs[j] = combine(n, accs[j], accs[j + half]);
   };
-  std::vector<Value*> carried;  // around blocks: total and correction of each result of a sum, accumulators of the others
-  for (std::uint32_t r : reduces) carried.insert(carried.end(), in_blocks(r) ? 2 * results : each, identity_of(e_, k_.body[r]));
+  // around blocks: total and correction of each result of a sum, accumulators of the others
+  std::vector<Value*> carried;
+  for (std::uint32_t r : reduces)
+    carried.insert(carried.end(), in_blocks(r) ? 2 * results : each, identity_of(e_, k_.body[r]));
   auto block = [&](Value* begin, Value* end, std::vector<Value*>& outer) {
     std::vector<Value*> accs;
     Value** at = outer.data();
@@ -298,7 +310,8 @@ void GpuLoopEmitter::reduce(const std::vector<std::uint32_t>& reduces, const std
     const BodyNode& n = k_.body[r];
     Val mine;
     if (in_blocks(r)) {
-      for (int i = 0; i < results; ++i, at += 2) mine.push_back(keeps_runs() ? at[0] : compensated_sum(e_, at[0], at[1]));
+      for (int i = 0; i < results; ++i, at += 2)
+        mine.push_back(keeps_runs() ? at[0] : compensated_sum(e_, at[0], at[1]));
     } else {
       fold(n, at);
       mine.assign(at, at + results), at += each;
@@ -314,8 +327,8 @@ bool GpuLoopEmitter::asks_for_parts(const std::vector<bool>& need) const {
   return false;
 }
 
-void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part, std::vector<Value*>& carried,
-                              const std::function<void(Value* end)>& f) {
+void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const std::vector<std::uint32_t>& per_part,
+                              std::vector<Value*>& carried, const std::function<void(Value* end)>& f) {
   if (per_part.empty() && !asks_for_parts(need)) return f(units_);
   const CodeMath m{e_, index_type_};
   const bool rows = s_.kind == GpuSchedule::Kind::Rows;
@@ -324,7 +337,8 @@ void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const st
     if (!rows || d != vdim_) units = b_.CreateMul(units, extent(d));
   Value* log2 = rows ? m.min(m.min(team_log2_, idx(5)), m.log2_ceil(units)) : idx(0);
   Value* groups = b_.CreateLShr(team_, log2);
-  Value *group = b_.CreateLShr(member_, log2), *team = b_.CreateShl(idx(1), log2), *member = b_.CreateAnd(member_, b_.CreateSub(team, idx(1)));
+  Value *group = b_.CreateLShr(member_, log2), *team = b_.CreateShl(idx(1), log2),
+        *member = b_.CreateAnd(member_, b_.CreateSub(team, idx(1)));
   Value* parts = product(k_.n_kept, inside_);
   // Groups beyond the end go along with the last part, as teams do with the last row: nothing of it is theirs.
   emit_loop(
@@ -350,7 +364,8 @@ void GpuLoopEmitter::run_over(const std::vector<bool>& need, int stage, const st
             for (std::uint32_t s : per_part) value(k_.body[s].a);
             // What the first member overwrites, the others have loaded.
             for (std::uint32_t i = 0; i < k_.body.size(); ++i)
-              if (k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.parts_mask && !(info_.dims[i] & info_.inside_mask)) {
+              if (k_.body[i].kind == BodyNode::Kind::Load && info_.dims[i] & info_.parts_mask &&
+                  !(info_.dims[i] & info_.inside_mask)) {
                 e_.barrier();
                 break;
               }
@@ -390,14 +405,18 @@ void GpuLoopEmitter::over_team(const BodyNode& n, Val& v) {
     return std::vector<Value*>{sum};
   };
   if (keeps_runs()) {  // the team is known
-    for (int step = 0; step < std::min(s_.kept_team_log2, 5); ++step) v[0] = exchange(n, v[0], e_.i32(std::int64_t{1} << step));
+    for (int step = 0; step < std::min(s_.kept_team_log2, 5); ++step)
+      v[0] = exchange(n, v[0], e_.i32(std::int64_t{1} << step));
     if (s_.kept_team_log2 > 5) v[0] = over_warps()[0];
     return;
   }
   std::vector<Value*> acc{v[0]};
   emit_loop(
       e_, idx(0), e_.call(Intrinsic::smin, team_log2_, idx(5)), idx(1), acc,
-      [&](Value* step) { acc[0] = exchange(n, acc[0], b_.CreateShl(e_.i32(1), b_.CreateTrunc(step, b_.getInt32Ty()))); }, "exchange");
+      [&](Value* step) {
+        acc[0] = exchange(n, acc[0], b_.CreateShl(e_.i32(1), b_.CreateTrunc(step, b_.getInt32Ty())));
+      },
+      "exchange");
   v[0] = acc[0];
   if (first_ > k_.n_kept) return;  // a group is no more than a warp
   v[0] = e_.choose(b_.CreateICmpSGT(team_log2_, idx(5)), over_warps, [&] { return std::vector<Value*>{v[0]}; })[0];
@@ -440,7 +459,8 @@ void GpuLoopEmitter::over_members(const BodyNode& n, Val& v) {
   auto over_groups = [&] {
     Value* in_group = b_.CreateAnd(thread, b_.CreateSub(b_.CreateShl(idx(1), group_log2), idx(1)));
     emit_if(e_, b_.CreateICmpEQ(in_group, column), [&] {
-      for (std::int64_t j = 0; j < each; ++j) slots.put(acc[static_cast<std::size_t>(j)], slot(b_.CreateLShr(thread, group_log2), j));
+      for (std::int64_t j = 0; j < each; ++j)
+        slots.put(acc[static_cast<std::size_t>(j)], slot(b_.CreateLShr(thread, group_log2), j));
     });
     e_.barrier();
     std::vector<Value*> sums;

@@ -33,10 +33,8 @@ bool keeps_error(ScalarOp o) {
     case ScalarOp::Max:
     case ScalarOp::Min:
     case ScalarOp::Where:
-    case ScalarOp::Fma:
-      return true;
-    default:
-      return false;
+    case ScalarOp::Fma: return true;
+    default: return false;
   }
 }
 
@@ -55,17 +53,12 @@ std::vector<bool> rounded_to_16_bits(const kernels::LoopKernel& k) {
     bool passes = false;
     switch (n.kind) {
       case BodyNode::Kind::Store:
-      case BodyNode::Kind::Cast:
-        passes = is_low_precision(n.dtype);
-        break;
-      case BodyNode::Kind::Op:
-        passes = rounded[i] && keeps_error(n.op);
-        break;
+      case BodyNode::Kind::Cast: passes = is_low_precision(n.dtype); break;
+      case BodyNode::Kind::Op: passes = rounded[i] && keeps_error(n.op); break;
       case BodyNode::Kind::Reduce:
         passes = rounded[i] && (n.reduce == ReduceOp::Sum || n.reduce == ReduceOp::Max || n.reduce == ReduceOp::Min);
         break;
-      default:
-        break;
+      default: break;
     }
     if (!passes) asks_for_more(n.a), asks_for_more(n.b), asks_for_more(n.c);
     else if (n.kind == BodyNode::Kind::Store) asks_for_more(n.b);
@@ -104,12 +97,16 @@ class RoundedMath {
     Value* near = e.fma(b.CreateFMul(x, c(-1.0 / 3)), b.CreateFMul(x, x), x);
     return b.CreateSelect(b.CreateFCmpOLT(e.call(Intrinsic::fabs, x), c(0.06)), near, far);
   }
-  /// 1 - 2^-q(|x|), q of degree 6 without a constant: of erfc to 2^-14.5 up to 4, beyond which erf is 1 (coefficients: scripts/math_coefficients.py).
+  /// 1 - 2^-q(|x|), q of degree 6 without a constant: of erfc to 2^-14.5 up to 4, beyond which erf is 1 (coefficients:
+  /// scripts/math_coefficients.py).
   Value* erf(Value* x, bool beside_one) {
     Value* magnitude = e.call(Intrinsic::fabs, x);
-    Value* a = e.gpu.sm >= 80 ? e.call(Intrinsic::minimum, magnitude, c(4)) : b.CreateSelect(b.CreateFCmpOGT(magnitude, c(4)), c(4), magnitude);
+    Value* a = e.gpu.sm >= 80 ? e.call(Intrinsic::minimum, magnitude, c(4))
+                              : b.CreateSelect(b.CreateFCmpOGT(magnitude, c(4)), c(4), magnitude);
     Value* p = c(0.0002150424992487742);
-    for (double of : {-0.00382791625062122, 0.03045256067211035, -0.14828293180327476, -0.9191400251373266, -1.627838450826898}) p = e.fma(p, a, c(of));
+    for (double of :
+         {-0.00382791625062122, 0.03045256067211035, -0.14828293180327476, -0.9191400251373266, -1.627838450826898})
+      p = e.fma(p, a, c(of));
     Value* far = e.call(Intrinsic::copysign, b.CreateFSub(c(1), exp2(b.CreateFMul(p, a))), x);
     if (beside_one) return far;
     return b.CreateSelect(b.CreateFCmpOLT(magnitude, c(0x1p-7)), b.CreateFMul(x, c(1.1283791670955126)), far);
@@ -131,19 +128,15 @@ Value* GpuLoopEmitter::compute_rounded(std::uint32_t i, int j) {
   RoundedMath m(e_);
   Value* x = operand(n.a, j);
   switch (n.op) {
-    case ScalarOp::Exp:
-      return m.exp(x);
-    case ScalarOp::Exp2:
-      return m.exp2(x);
-    case ScalarOp::Sigmoid:
-      return m.sigmoid(x);
-    case ScalarOp::Tanh:
-      return m.tanh(x);
-    case ScalarOp::Erf:
-      return m.erf(x, near_one_[i]);
+    case ScalarOp::Exp: return m.exp(x);
+    case ScalarOp::Exp2: return m.exp2(x);
+    case ScalarOp::Sigmoid: return m.sigmoid(x);
+    case ScalarOp::Tanh: return m.tanh(x);
+    case ScalarOp::Erf: return m.erf(x, near_one_[i]);
     case ScalarOp::Add:
     case ScalarOp::Sub: {
-      // Of a product and another value, once rounded. Which of two products is the one does not depend on where this is computed.
+      // Of a product and another value, once rounded. Which of two products is the one does not depend on where this is
+      // computed.
       const bool first = is_op(k_.body[n.a], ScalarOp::Mul);
       if (!first && !is_op(k_.body[n.b], ScalarOp::Mul)) return nullptr;
       const BodyNode& product = k_.body[first ? n.a : n.b];
@@ -163,14 +156,14 @@ Value* GpuLoopEmitter::compute_rounded(std::uint32_t i, int j) {
       }
       return nullptr;
     }
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
 Value* GpuLoopEmitter::add_product(std::uint32_t sum, std::uint32_t of, int j, Value* acc) {
   const BodyNode& n = k_.body[of];
-  if (!rounded_[sum] || k_.body[sum].reduce != ReduceOp::Sum || !is_op(n, ScalarOp::Mul) || n.dtype != DType::Float32) return nullptr;
+  if (!rounded_[sum] || k_.body[sum].reduce != ReduceOp::Sum || !is_op(n, ScalarOp::Mul) || n.dtype != DType::Float32)
+    return nullptr;
   value(n.a), value(n.b);
   return e_.fma(operand(n.a, j), operand(n.b, j), acc);
 }

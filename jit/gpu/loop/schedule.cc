@@ -22,7 +22,8 @@ bool is_run_access(const LoopKernel& k, const kernels::LoopAnalysis& info, std::
 
 namespace {
 
-/// The number that a size had in the traced call; nothing where its trace is gone. What is chosen by it is right for all numbers.
+/// The number that a size had in the traced call; nothing where its trace is gone. What is chosen by it is right for
+/// all numbers.
 std::optional<std::int64_t> at_hand(Int i) {
   if (!i.is_symbolic()) return i.hint();
   try {
@@ -33,8 +34,8 @@ std::optional<std::int64_t> at_hand(Int i) {
   }
 }
 
-/// Values of an element that a later walk over a row needs from an earlier one, at most; 0: it is walked once, or what a walk needs cannot be
-/// kept (loads where a reduction's value says).
+/// Values of an element that a later walk over a row needs from an earlier one, at most; 0: it is walked once, or what
+/// a walk needs cannot be kept (loads where a reduction's value says).
 int carried_values(const LoopKernel& k, const kernels::LoopAnalysis& info) {
   const auto nodes = static_cast<std::uint32_t>(k.body.size());
   const Stores stores(k, info);
@@ -61,7 +62,9 @@ int carried_values(const LoopKernel& k, const kernels::LoopAnalysis& info) {
     for (std::uint32_t j = 0; j < nodes; ++j) {
       for (std::uint32_t o : {k.body[j].a, k.body[j].b, k.body[j].c}) {
         if (o == ~0u || first[o] > after) continue;
-        const bool later = k.body[j].kind == BodyNode::Kind::Reduce ? info.depth[j] > after + 1 : k.body[j].kind == BodyNode::Kind::Store || first[j] > after;
+        const bool later = k.body[j].kind == BodyNode::Kind::Reduce
+                               ? info.depth[j] > after + 1
+                               : k.body[j].kind == BodyNode::Kind::Store || first[j] > after;
         if (later) lives[o] = true;
       }
     }
@@ -83,9 +86,11 @@ void keep_rows(const LoopKernel& k, const kernels::LoopAnalysis& info, GpuSchedu
     if (d < static_cast<std::size_t>(k.n_kept)) kept *= *extent;
     else runs *= static_cast<int>(d) == s.vector_dim ? (*extent + s.run - 1) / s.run : *extent;
   }
-  const std::int64_t team_log2 = row_team_log2(HostMath{}, s, runs, kept), team = std::int64_t{1} << team_log2, each = (runs + team - 1) / team;
+  const std::int64_t team_log2 = row_team_log2(HostMath{}, s, runs, kept), team = std::int64_t{1} << team_log2,
+                     each = (runs + team - 1) / team;
   if (each == 0 || each * s.run * carried > kMostKept) return;
-  s.kept_runs = static_cast<int>(each), s.kept_team_log2 = static_cast<int>(team_log2), s.kept_whole = each << team_log2 == runs;
+  s.kept_runs = static_cast<int>(each), s.kept_team_log2 = static_cast<int>(team_log2),
+  s.kept_whole = each << team_log2 == runs;
 }
 
 }  // namespace
@@ -116,7 +121,9 @@ GpuSchedule gpu_schedule(const LoopKernel& k) {
   const int most = cost > 120 ? 2 : cost > 40 ? 4 : 8;
   s.run = std::max(std::min(16 / least, most), std::min(16 / widest, 4));
   // Columns of which runs cannot be accessed at once stand side by side one by one.
-  if (s.kind == GpuSchedule::Kind::Columns && at_hand(k.extents[static_cast<std::size_t>(s.vector_dim)]).value_or(1) % s.run != 0) s.run = 1;
+  if (s.kind == GpuSchedule::Kind::Columns &&
+      at_hand(k.extents[static_cast<std::size_t>(s.vector_dim)]).value_or(1) % s.run != 0)
+    s.run = 1;
   if (s.kind == GpuSchedule::Kind::Rows && s.run > 1) keep_rows(k, info, s);
   return s;
 }
@@ -130,9 +137,7 @@ device::Dim3 grid_blocks(const LoopKernel& k, const kernels::ParamSlots& slots, 
   auto ceil = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   std::int64_t blocks = 0;
   switch (s.kind) {
-    case GpuSchedule::Kind::Pointwise:
-      blocks = ceil(kept, std::int64_t{s.threads} * s.run);
-      break;
+    case GpuSchedule::Kind::Pointwise: blocks = ceil(kept, std::int64_t{s.threads} * s.run); break;
     case GpuSchedule::Kind::Rows: {
       const std::int64_t v = extent(static_cast<std::size_t>(s.vector_dim));
       const std::int64_t runs = v == 0 ? 0 : reduced / v * ceil(v, s.run);

@@ -14,29 +14,33 @@ namespace reprise::jit {
 // the
 //   vector dim; run c belongs to member c mod team. A team is a part of a warp, a warp, or the whole block, by the
 //   number of runs.
-//   Where a row is walked more than once and its runs are few for each member, by the sizes at hand when the code is made, each member keeps
-//   what later walks need of its `kept_runs` runs in registers: a row is read once, and nothing is computed twice. Rows of other lengths
-//   are walked again, in the same order.
-// Columns (the vector dim is kept): `width` neighbouring threads stand at neighbouring runs of kept points, and the rest of the
-//   block's threads above them share the reduced space: index r belongs to member r mod team. Where runs cannot be accessed at once, the
-//   block takes its points in `run` turns, neighbours side by side.
+//   Where a row is walked more than once and its runs are few for each member, by the sizes at hand when the code is
+//   made, each member keeps what later walks need of its `kept_runs` runs in registers: a row is read once, and nothing
+//   is computed twice. Rows of other lengths are walked again, in the same order.
+// Columns (the vector dim is kept): `width` neighbouring threads stand at neighbouring runs of kept points, and the
+// rest of the
+//   block's threads above them share the reduced space: index r belongs to member r mod team. Where runs cannot be
+//   accessed at once, the block takes its points in `run` turns, neighbours side by side.
 //
-// Parts of a row (LoopKernel::n_parts) are taken by groups of a team, part p by group p mod groups; a group is as many members as a part has
-// runs, a warp at most (Columns: one member), so what is reduced within a part needs no barrier.
+// Parts of a row (LoopKernel::n_parts) are taken by groups of a team, part p by group p mod groups; a group is as many
+// members as a part has runs, a warp at most (Columns: one member), so what is reduced within a part needs no barrier.
 //
 // Which element is added where depends on sizes only, not on how memory is aligned: results are the same bits.
 
-/// How a loop kernel is spread over threads: a function of its structure and, as said, of the sizes at hand. It serves all sizes: what depends on
-/// these is computed by the functions below, on the host for the grid and in the code for the rest.
+/// How a loop kernel is spread over threads: a function of its structure and, as said, of the sizes at hand. It serves
+/// all sizes: what depends on these is computed by the functions below, on the host for the grid and in the code for
+/// the rest.
 struct GpuSchedule {
   enum class Kind : std::uint8_t { Pointwise, Rows, Columns } kind = Kind::Pointwise;
   int vector_dim = -1;  ///< -1: there are no dims
-  int run = 1;          ///< elements along the vector dim that a thread takes at once; a power of two. Columns: by the sizes at hand
-  int threads = 256;    ///< of a block
-  int kept_runs = 0;    ///< Rows: of each member, in registers from walk to walk, by the sizes at hand; 0: they are walked again
-  int kept_team_log2 = 0;  ///< of such rows: the team
+  /// elements along the vector dim that a thread takes at once; a power of two. Columns: by the sizes at hand
+  int run = 1;
+  int threads = 256;  ///< of a block
+  /// Rows: of each member, in registers from walk to walk, by the sizes at hand; 0: they are walked again
+  int kept_runs = 0;
+  int kept_team_log2 = 0;   ///< of such rows: the team
   bool kept_whole = false;  ///< and that each member has all of these runs
-  int resident = 1;     ///< blocks that a processor holds at once, for bodies that are known to fit into its registers
+  int resident = 1;  ///< blocks that a processor holds at once, for bodies that are known to fit into its registers
 };
 GpuSchedule gpu_schedule(const kernels::LoopKernel&);
 

@@ -46,23 +46,21 @@ Value* GpuLoopEmitter::compute(std::uint32_t i, int j) {
   const BodyNode& n = k_.body[i];
   auto get = [&](std::uint32_t o) { return o == ~0u ? nullptr : operand(o, j); };
   switch (n.kind) {
-    case BodyNode::Kind::Const:
-      return constant_of(e_, n);
+    case BodyNode::Kind::Const: return constant_of(e_, n);
     case BodyNode::Kind::Param:
-      if (n.bits) return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(float_bits(slots_.params[i]), b_.getDoubleTy()));
+      if (n.bits)
+        return e_.cast(DType::Float64, n.dtype, b_.CreateBitCast(float_bits(slots_.params[i]), b_.getDoubleTy()));
       return e_.cast(DType::Int64, n.dtype, param(slots_.params[i]));
     case BodyNode::Kind::Index:
-      return e_.cast(DType::Int64, n.dtype,
-                     b_.CreateSExt(in_run() && n.iimm == vdim_ ? element_index(j)
-                                                               : at_.index[static_cast<std::size_t>(n.iimm)],
-                                   b_.getInt64Ty()));
+      return e_.cast(
+          DType::Int64, n.dtype,
+          b_.CreateSExt(in_run() && n.iimm == vdim_ ? element_index(j) : at_.index[static_cast<std::size_t>(n.iimm)],
+                        b_.getInt64Ty()));
     case BodyNode::Kind::Op:
       if (Value* v = rounded_[i] ? compute_rounded(i, j) : nullptr) return v;
       return e_.op(n.op, n.dtype, k_.body[n.a].dtype, get(n.a), get(n.b), get(n.c));
-    case BodyNode::Kind::Cast:
-      return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
-    default:
-      return nullptr;  // Reduce is set by its stage; Load and Store have functions of their own
+    case BodyNode::Kind::Cast: return e_.cast(k_.body[n.a].dtype, n.dtype, get(n.a));
+    default: return nullptr;  // Reduce is set by its stage; Load and Store have functions of their own
   }
 }
 
@@ -130,7 +128,8 @@ void GpuLoopEmitter::store(const BodyNode& n) {
   if (several && aligned_ && (n.b == ~0u || !varies(n.b)) && is_run_access(k_, info_, n.access, vdim_)) {
     llvm::SmallVector<Value*, 16> run;
     for (int j = 0; j < s_.run; ++j) run.push_back(operand(from, j));
-    return guarded(n.b == ~0u ? nullptr : operand(n.b, 0), [&] { e_.store_run(n.dtype, run, place(n.access, 0), run_bytes(n.access)); });
+    return guarded(n.b == ~0u ? nullptr : operand(n.b, 0),
+                   [&] { e_.store_run(n.dtype, run, place(n.access, 0), run_bytes(n.access)); });
   }
   for (int j = 0; j < (several ? s_.run : 1); ++j) {
     Value* condition = n.b == ~0u ? nullptr : operand(n.b, j);

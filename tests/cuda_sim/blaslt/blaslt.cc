@@ -114,20 +114,11 @@ Status problem(Handle h, MatmulDesc e, MatrixLayout a, MatrixLayout b, MatrixLay
       return refuse(kInvalidValue, "batches of ", l->batches, " and ", d->batches);
   }
   switch (d->type) {
-    case kReal32F:
-      w.type = sb::Type::F32;
-      break;
-    case kReal64F:
-      w.type = sb::Type::F64;
-      break;
-    case kReal16F:
-      w.type = sb::Type::F16;
-      break;
-    case kReal16BF:
-      w.type = sb::Type::BF16;
-      break;
-    default:
-      return refuse(kNotSupported, "type ", static_cast<int>(d->type));
+    case kReal32F: w.type = sb::Type::F32; break;
+    case kReal64F: w.type = sb::Type::F64; break;
+    case kReal16F: w.type = sb::Type::F16; break;
+    case kReal16BF: w.type = sb::Type::BF16; break;
+    default: return refuse(kNotSupported, "type ", static_cast<int>(d->type));
   }
   const bool wide = d->type == kReal64F;
   const bool tf32 = e->compute == kCompute32FFastTf32 && d->type == kReal32F;  // may be computed as well as can be
@@ -192,7 +183,8 @@ Status matmul(Handle h, MatmulDesc e, const void* alpha, const void* a, MatrixLa
   std::this_thread::sleep_for(std::chrono::microseconds(20));
   auto submit = [&](void (*run)(void*)) { return reprise_simulator_submit(stream, run, &w, sizeof w) == 0; };
   // The second step waits for the first by itself, as the library's do.
-  bool done = algo->data[2] ? submit(sb::halves) && reprise_simulator_submit_early(stream, sb::join, &w, sizeof w) == 0 : submit(sb::whole);
+  bool done = algo->data[2] ? submit(sb::halves) && reprise_simulator_submit_early(stream, sb::join, &w, sizeof w) == 0
+                            : submit(sb::whole);
   return done ? kSuccess : refuse(kExecutionFailed, "the driver refuses the launch");
 }
 
@@ -231,22 +223,14 @@ STAND_IN Status cublasLtDestroy(Handle h) {
 STAND_IN std::size_t cublasLtGetVersion() { return 130100; }
 STAND_IN const char* cublasLtGetStatusName(Status s) {
   switch (s) {
-    case kSuccess:
-      return "CUBLAS_STATUS_SUCCESS";
-    case kNotInitialized:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case kAllocFailed:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case kInvalidValue:
-      return "CUBLAS_STATUS_INVALID_VALUE";
-    case kArchMismatch:
-      return "CUBLAS_STATUS_ARCH_MISMATCH";
-    case kExecutionFailed:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case kInternalError:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case kNotSupported:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case kSuccess: return "CUBLAS_STATUS_SUCCESS";
+    case kNotInitialized: return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case kAllocFailed: return "CUBLAS_STATUS_ALLOC_FAILED";
+    case kInvalidValue: return "CUBLAS_STATUS_INVALID_VALUE";
+    case kArchMismatch: return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case kExecutionFailed: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case kInternalError: return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case kNotSupported: return "CUBLAS_STATUS_NOT_SUPPORTED";
   }
   return "CUBLAS_STATUS_UNKNOWN";
 }
@@ -260,14 +244,10 @@ STAND_IN Status cublasLtMatmulDescSetAttribute(MatmulDesc h, DescAttribute what,
   return entry(__func__, [&] {
     if (!is_live(h)) return refuse(kInvalidValue, "a descriptor that is not there");
     switch (what) {
-      case kDescTransA:
-        return take(h->trans_a, from, bytes);
-      case kDescTransB:
-        return take(h->trans_b, from, bytes);
-      case kDescEpilogue:
-        return take(h->epilogue, from, bytes);
-      case kDescBiasPointer:
-        return take(h->bias, from, bytes);
+      case kDescTransA: return take(h->trans_a, from, bytes);
+      case kDescTransB: return take(h->trans_b, from, bytes);
+      case kDescEpilogue: return take(h->epilogue, from, bytes);
+      case kDescBiasPointer: return take(h->bias, from, bytes);
     }
     return refuse(kInvalidValue, "attribute ", static_cast<int>(what), " of a product");
   });
@@ -284,10 +264,8 @@ STAND_IN Status cublasLtMatrixLayoutSetAttribute(MatrixLayout h, LayoutAttribute
   return entry(__func__, [&] {
     if (!is_live(h)) return refuse(kInvalidValue, "a layout that is not there");
     switch (what) {
-      case kLayoutBatchCount:
-        return take(h->batches, from, bytes);
-      case kLayoutStridedBatchOffset:
-        return take(h->batch_stride, from, bytes);
+      case kLayoutBatchCount: return take(h->batches, from, bytes);
+      case kLayoutStridedBatchOffset: return take(h->batch_stride, from, bytes);
     }
     return refuse(kInvalidValue, "attribute ", static_cast<int>(what), " of a layout");
   });
@@ -303,15 +281,12 @@ STAND_IN Status cublasLtMatmulPreferenceSetAttribute(Preference h, PreferenceAtt
   return entry(__func__, [&] {
     if (!is_live(h)) return refuse(kInvalidValue, "a preference that is not there");
     switch (what) {
-      case kPrefMaxWorkspaceBytes:
-        return take(h->workspace, from, bytes);
-      case kPrefReductionSchemeMask:
-        return take(h->reductions, from, bytes);
+      case kPrefMaxWorkspaceBytes: return take(h->workspace, from, bytes);
+      case kPrefReductionSchemeMask: return take(h->reductions, from, bytes);
       case kPrefMinAlignmentA:
       case kPrefMinAlignmentB:
       case kPrefMinAlignmentC:
-      case kPrefMinAlignmentD:
-        return take(h->alignment[what - kPrefMinAlignmentA], from, bytes);
+      case kPrefMinAlignmentD: return take(h->alignment[what - kPrefMinAlignmentA], from, bytes);
     }
     return refuse(kInvalidValue, "preference ", static_cast<int>(what));
   });
@@ -341,10 +316,8 @@ STAND_IN uint64_t reprise_blaslt_calls(const char* name) {
 }
 STAND_IN void reprise_blaslt_fail_next(const char* name, int status) {
   std::lock_guard hold(mu);
-  if (status)
-    failures[name] = status;
-  else
-    failures.erase(name);
+  if (status) failures[name] = status;
+  else failures.erase(name);
 }
 STAND_IN void reprise_blaslt_split_from(int64_t k) {
   std::lock_guard hold(mu);

@@ -54,12 +54,8 @@ T load(Type t, const char* p) {
       std::memcpy(&v, p, 8);
       return static_cast<T>(v);
     }
-    case Type::F16:
-      std::memcpy(&h, p, 2);
-      return static_cast<T>(half_to_float(h));
-    case Type::BF16:
-      std::memcpy(&h, p, 2);
-      return static_cast<T>(std::bit_cast<float>(std::uint32_t{h} << 16));
+    case Type::F16: std::memcpy(&h, p, 2); return static_cast<T>(half_to_float(h));
+    case Type::BF16: std::memcpy(&h, p, 2); return static_cast<T>(std::bit_cast<float>(std::uint32_t{h} << 16));
   }
   return 0;
 }
@@ -69,18 +65,10 @@ void store(Type t, char* p, T value) {
   const double d = static_cast<double>(value);
   std::uint16_t h;
   switch (t) {
-    case Type::F32:
-      std::memcpy(p, &f, 4);
-      break;
-    case Type::F64:
-      std::memcpy(p, &d, 8);
-      break;
-    case Type::F16:
-      h = float_to_half(f), std::memcpy(p, &h, 2);
-      break;
-    case Type::BF16:
-      h = float_to_bfloat(f), std::memcpy(p, &h, 2);
-      break;
+    case Type::F32: std::memcpy(p, &f, 4); break;
+    case Type::F64: std::memcpy(p, &d, 8); break;
+    case Type::F16: h = float_to_half(f), std::memcpy(p, &h, 2); break;
+    case Type::BF16: h = float_to_bfloat(f), std::memcpy(p, &h, 2); break;
   }
 }
 

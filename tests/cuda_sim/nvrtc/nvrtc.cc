@@ -1,4 +1,5 @@
-// NVRTC's entry points, as device/cuda/nvrtc.cc uses them. A text with "#error" does not compile; an option that is no "--..." is refused.
+// NVRTC's entry points, as device/cuda/nvrtc.cc uses them. A text with "#error" does not compile; an option that is no
+// "--..." is refused.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -51,7 +52,8 @@ NVRTC_ENTRY const char* nvrtcGetErrorString(int s) {
     default: return "NVRTC_ERROR unknown";
   }
 }
-NVRTC_ENTRY int nvrtcCreateProgram(Program** p, const char* text, const char*, int headers, const char* const*, const char* const*) {
+NVRTC_ENTRY int nvrtcCreateProgram(Program** p, const char* text, const char*, int headers, const char* const*,
+                                   const char* const*) {
   if (!p || !text || headers) return kInvalidInput;
   std::lock_guard lock(g_mutex);
   g_programs.insert(*p = new Program{text, "", ""});
@@ -69,10 +71,12 @@ NVRTC_ENTRY int nvrtcCompileProgram(Program* p, int n, const char* const* option
     g_options.clear();
     for (int i = 0; i < n; ++i) {
       g_options += std::string(options[i]) + "\n";
-      if (std::strncmp(options[i], "--", 2) != 0) return program.log = "nvrtc: error: invalid value for --gpu-architecture", kInvalidOption;
+      if (std::strncmp(options[i], "--", 2) != 0)
+        return program.log = "nvrtc: error: invalid value for --gpu-architecture", kInvalidOption;
     }
     if (const std::size_t at = program.text.find("#error"); at != std::string::npos) {
-      program.log = "code.cu(1): error: " + program.text.substr(at, program.text.find('\n', at) - at) + "\n\n1 error detected.\n";
+      program.log =
+          "code.cu(1): error: " + program.text.substr(at, program.text.find('\n', at) - at) + "\n\n1 error detected.\n";
       return kCompilation;
     }
     for (const auto& [part, code] : g_codes)
@@ -91,5 +95,6 @@ NVRTC_ENTRY int nvrtcGetProgramLogSize(Program* p, std::size_t* bytes) {
   return with(p, [&](Program& program) { return *bytes = program.log.size() + 1, kSuccess; });
 }
 NVRTC_ENTRY int nvrtcGetProgramLog(Program* p, char* log) {
-  return with(p, [&](Program& program) { return std::memcpy(log, program.log.c_str(), program.log.size() + 1), kSuccess; });
+  return with(
+      p, [&](Program& program) { return std::memcpy(log, program.log.c_str(), program.log.size() + 1), kSuccess; });
 }

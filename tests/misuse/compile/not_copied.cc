@@ -1,4 +1,5 @@
-// expect: arguments of compiled functions are copied (handles, not elements) when the function is traced: this one has no copy constructor
+// expect: arguments of compiled functions are copied (handles, not elements) when the function is traced: this one has
+// no copy constructor
 #include "reprise/reprise.h"
 struct Model {
   Model() = default;

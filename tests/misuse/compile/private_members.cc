@@ -7,4 +7,4 @@ class Model {
  private:
   reprise::Tensor w_;
 };
-int main() { reprise::compile(&Model::forward)(Model(), reprise::ones({2})); }
+int main() { reprise::compile (&Model::forward)(Model(), reprise::ones({2})); }
