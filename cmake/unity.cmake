@@ -3,7 +3,9 @@
 # works in is better without. unity.py finds sources whose own names are apart, each time that CMake runs: a name that a change brings
 # to two of them is an error until it runs again. REPRISE_ALONE names sources, by their path from the root, in which it overlooks something.
 find_program(REPRISE_PYTHON NAMES python3 DOC "python3, for the tests of the documents and REPRISE_UNITY")
-set(REPRISE_ALONE tests/runtime/log_lines.cc runtime/build/shipped_patterns.cc runtime/users/optimizers.cc runtime/replay/warpgroup_trial.cc)  # base/log.h and reprise/ops.h do not go together
+# (base/log.h and reprise/ops.h do not go together.)
+set(REPRISE_ALONE tests/runtime/log_lines.cc runtime/build/shipped_patterns.cc runtime/build/weights.cc
+                  runtime/users/optimizers.cc runtime/replay/warpgroup_trial.cc)
 set(REPRISE_UNITY_EXCEPT "" CACHE STRING "with REPRISE_UNITY: folders whose sources are compiled alone all the same, those you work in (kernels/cpu;jit/cpu)")
 
 function(reprise_unity target)

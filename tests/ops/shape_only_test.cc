@@ -233,6 +233,35 @@ TEST(ShapeOnly, CompiledFunctionsInferShapes) {
   EXPECT_EQ(error_of([&] { f.warm_up(x.to(kShapes), w); }).code(), ErrorCode::InvalidArgument);
 }
 
+struct TwoWeights {
+  Tensor w, b;
+};
+
+TEST(ShapeOnly, AFileOfWeightsMakesAModelReal) {
+  const std::string file = ::testing::TempDir() + "shape_only_weights.safetensors";
+  const TwoWeights real{arange(6).to(kFloat32).view({2, 3}), ones({3})};
+  save_safetensors(file, real);
+  TwoWeights shapes;
+  {
+    const ShapeOnlyScope scope;
+    shapes = {zeros({2, 3}), zeros({3})};
+  }
+  ASSERT_TRUE(is_shape_only(shapes.w));
+  EXPECT_EQ(error_of([&] { save_safetensors(file + "2", shapes); }).code(), ErrorCode::InvalidArgument);
+  load_safetensors(file, shapes);
+  EXPECT_FALSE(is_shape_only(shapes.w));
+  EXPECT_TRUE(equal(shapes.w, real.w));
+  EXPECT_TRUE(equal(shapes.b, real.b));
+  TwoWeights others;
+  {
+    const ShapeOnlyScope scope;
+    others = {zeros({2, 4}), zeros({3})};
+  }
+  EXPECT_THROW(load_safetensors(file, others), Error);
+  EXPECT_TRUE(is_shape_only(others.w));
+  std::remove(file.c_str());
+}
+
 TEST(ShapeOnly, GradientsAreShapeOnly) {
   const ShapeOnlyScope scope;
   nn::Linear layer(8, 4);
