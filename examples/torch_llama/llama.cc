@@ -1,5 +1,5 @@
-// A Llama in libtorch, as such programs are written: weights in plain structs, a cache of keys and values for each
-// layer, prefill and decoding, sampling. Random weights, a fixed seed.
+// A Llama in libtorch, as such programs are written: weights in plain structs, a cache of keys and values for each layer, prefill and decoding,
+// sampling. Random weights, a fixed seed.
 #include <reprise/compat.h>
 
 #include <chrono>
@@ -139,8 +139,7 @@ torch::Tensor attention(const ModelArgs& args, const LayerWeights& l, const torc
   keys = repeat_kv(keys, args.n_heads / args.n_kv_heads).transpose(1, 2);
   values = repeat_kv(values, args.n_heads / args.n_kv_heads).transpose(1, 2);
 
-  torch::Tensor scores =
-      torch::matmul(q.transpose(1, 2), keys.transpose(2, 3)) / std::sqrt(static_cast<double>(args.head_dim()));
+  torch::Tensor scores = torch::matmul(q.transpose(1, 2), keys.transpose(2, 3)) / std::sqrt(static_cast<double>(args.head_dim()));
   if (mask.has_value()) scores = scores + mask.value();
   scores = F::softmax(scores.to(torch::kFloat32), F::SoftmaxFuncOptions(-1)).type_as(q);
   torch::Tensor out = torch::matmul(scores, values);
@@ -166,8 +165,7 @@ torch::Tensor forward(const ModelArgs& args, const ModelWeights& w, KVCache& cac
   }
   for (size_t i = 0; i < w.layers.size(); ++i) {
     const auto& l = w.layers[i];
-    h = h + attention(args, l, rms_norm(h, l.attention_norm, args.norm_eps), cache.k[i], cache.v[i], cos, sin, mask,
-                      start_pos);
+    h = h + attention(args, l, rms_norm(h, l.attention_norm, args.norm_eps), cache.k[i], cache.v[i], cos, sin, mask, start_pos);
     h = h + feed_forward(l, rms_norm(h, l.ffn_norm, args.norm_eps));
   }
   h = rms_norm(h, w.norm, args.norm_eps);
@@ -210,8 +208,7 @@ int main(int argc, char** argv) {
     int64_t pos = prompt_len;
     for (int64_t i = 0; i < new_tokens; ++i, ++pos) {
       torch::Tensor next = sample(logits, temperature, 40);
-      text.index_put_({torch::arange(args.max_batch), torch::full({args.max_batch}, pos, torch::kInt64)},
-                      next.squeeze(-1));
+      text.index_put_({torch::arange(args.max_batch), torch::full({args.max_batch}, pos, torch::kInt64)}, next.squeeze(-1));
       logits = step(args, weights, cache, freqs_cos, freqs_sin, next, pos);
     }
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
