@@ -1,8 +1,7 @@
-# reprise_room(name [RARE] [BUSY] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
+# reprise_room(name [RARE] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
 # below its folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code runs once a kernel,
 # model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1, in two thirds of the time.
-# BUSY: it takes most of the tests' time, so that it is compiled with -O1 under sanitizers, where other rooms are with -O0
-# (half the time).
+# Under sanitizers, where other rooms are compiled with -O1, it is with -O0, in half the time.
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
 
 add_library(reprise_flags INTERFACE)
@@ -42,7 +41,7 @@ if(REPRISE_LIBFUZZER)
 endif()
 
 function(reprise_room name)
-  cmake_parse_arguments(R "RARE;BUSY" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(R "RARE" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cc)
   foreach(pattern IN LISTS R_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${pattern}")
@@ -56,8 +55,8 @@ function(reprise_room name)
   if(R_RARE)
     target_compile_options(reprise_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  if(R_BUSY AND REPRISE_SANITIZE)
-    target_compile_options(reprise_${name} PRIVATE -O1)
+  if(R_RARE AND REPRISE_SANITIZE)
+    target_compile_options(reprise_${name} PRIVATE -O0)
   endif()
   if(R_SYSTEM_INCLUDES)
     target_include_directories(reprise_${name} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})
