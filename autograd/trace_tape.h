@@ -86,8 +86,8 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// How the runtime is told (runtime/trace/tracer.h): is the function running? Gives what was so before. Null: nobody
-  /// has traced yet.
+  /// Set by the runtime (runtime/trace/tracer.h): tells the tracer whether the function is running, and returns what it
+  /// was before. Null until a trace has run.
   static bool (*function_runs)(bool) noexcept;
 
  private:

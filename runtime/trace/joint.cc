@@ -391,9 +391,10 @@ passes::Partition cut(graph::Graph& g, const Joint& joint) {
                             kernels::is_costly});
 }
 
-}  // namespace
-
-namespace {
+/// Does it say where the generator stands?
+bool is_random(const graph::NumberInput& n) {
+  return n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
+}
 
 // The forward's names for what the backward takes and gives. Where the generator stood comes last among its numbers.
 void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph& forward) {
@@ -424,7 +425,7 @@ void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph&
     back.described.push_back(std::move(n));
   }
   auto rank = [](const graph::NumberInput& n) {
-    return n.kind == graph::NumberInput::Kind::Seed ? 1 : n.kind == graph::NumberInput::Kind::Offset ? 2 : 0;
+    return !is_random(n) ? 0 : n.kind == graph::NumberInput::Kind::Seed ? 1 : 2;
   };
   std::vector<std::size_t> order(back.numbers.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -444,14 +445,11 @@ void describe_backward(const BackwardGraph& of, Traced& t) {
     g.values[g.inputs[i].value.v].name = of.graph.values[of.graph.inputs[i].value.v].name;
   }
   // A backward that draws numbers itself (a hook, say) has a seed of its own.
-  const auto random_numbers = std::count_if(of.described.begin(), of.described.end(), [](const graph::NumberInput& n) {
-    return n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
-  });
+  const auto random_numbers = std::count_if(of.described.begin(), of.described.end(), is_random);
   const bool draws = random_numbers != 2 || g.numbers.size() > of.described.size();
   for (std::size_t i = 0; i < of.described.size() && i < g.numbers.size(); ++i) {
     const graph::NumberInput& n = of.described[i];
-    const bool random = n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
-    if (!random || !draws) g.numbers[i].kind = n.kind;
+    if (!is_random(n) || !draws) g.numbers[i].kind = n.kind;
     g.numbers[i].name = n.name;
   }
   for (std::size_t i = 0; i < of.graph.outputs.size() && i < t.tensor_results.size(); ++i)
