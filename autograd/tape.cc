@@ -158,7 +158,8 @@ class Tape final : public graph::Interpreter {
     if (on && is_leaf(self))
       fail(ErrorCode::InvalidArgument, name.c_str(), c.loc,
            "of a leaf that wants a gradient, which would have other sizes then");
-    if (wanted && self.impl()->trace) bail(Bail::changes_tape, name.c_str(), c.loc);
+    // A replay would have to do so to the caller's tape.
+    if (wanted && (self.impl()->trace || TraceTape::current())) bail(Bail::changes_tape, name.c_str(), c.loc);
     std::shared_ptr<const Call> call;
     Edge before;
     {
@@ -188,7 +189,7 @@ class Tape final : public graph::Interpreter {
     return s && s->view && source && source->view && source->view->base.impl() == s->view->base.impl();
   }
   static void show_otherwise(const OpCall& c, const Tensor& self, bool wanted) {
-    if (wanted && self.impl()->trace) bail(Bail::changes_tape, "as_strided_", c.loc);
+    if (wanted && (self.impl()->trace || TraceTape::current())) bail(Bail::changes_tape, "as_strided_", c.loc);
     TapeUndo::note(self);
     graph::forward_metadata(c);
     const Aside aside;

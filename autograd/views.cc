@@ -1,5 +1,7 @@
 #include "autograd/views.h"
 
+#include <algorithm>
+
 #include "autograd/op_node.h"
 #include "autograd/shadow.h"
 #include "autograd/tape.h"
@@ -141,20 +143,48 @@ bool may_write(const Tensor& self) {
 
 namespace {
 
+/// Dimensions of a tensor, the outermost in memory first; empty: it lies row by row. By the numbers that a trace met:
+/// views of it are views of what lies in this order.
+std::vector<int> memory_order(const Tensor& t) {
+  const Ints sizes = t.sizes(), strides = t.strides();
+  std::vector<int> order;
+  for (int d = 0; d < t.dim(); ++d) order.push_back(d);
+  auto at = [](const Ints& numbers, int d) { return numbers[static_cast<std::size_t>(d)].hint(); };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return at(sizes, a) != 1 && at(sizes, b) != 1 && at(strides, a) > at(strides, b);
+  });
+  if (std::is_sorted(order.begin(), order.end())) order.clear();
+  return order;
+}
+/// A copy that lies in this order, densely.
+Tensor copy_in_order(const Tensor& t, const std::vector<int>& order, SourceLoc loc) {
+  auto copy = [&](const Tensor& x) { return x.is_contiguous() ? x.clone(loc) : x.contiguous(loc); };
+  if (order.empty()) return copy(t);
+  Ints dims, back(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    dims.push_back(order[i]);
+    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  }
+  return copy(t.permute(dims, loc)).permute(back, loc);
+}
+
 /// What a base is after a write through a view of it.
 struct CopySlices final : Node {
   CopySlices(const Tensor& base, std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write,
              std::uint32_t result)
-      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result) {
+      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result), order(memory_order(base)) {
     next = {edge_of(base)};
     next.insert(next.end(), this->write->next.begin() + 1, this->write->next.end());
     results = {meta_of_result(base)};
   }
-  CopySlices(std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write, std::uint32_t result)
-      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result) {}
+  CopySlices(std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write, std::uint32_t result,
+             std::vector<int> order)
+      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result), order(std::move(order)) {}
   bool tell(Shadow& s) override {
     s.word(2), s.word(result), s.word(steps.size()), s.word(write->results.size());
     for (const auto& step : steps) s.add(*step);
+    s.word(order.size());
+    for (const int d : order) s.word(static_cast<std::uint64_t>(d));
     for (const ResultMeta& m : write->results) s.add(m);
     return write->tell(s);
   }
@@ -165,13 +195,13 @@ struct CopySlices final : Node {
     for (const ResultMeta& m : write->results) metas.push_back(t.meta(m));
     std::shared_ptr<Node> its = write->copy(t);
     its->results = std::move(metas);
-    return std::make_shared<CopySlices>(std::move(own), std::move(its), result);
+    return std::make_shared<CopySlices>(std::move(own), std::move(its), result, order);
   }
   std::string name() const override { return "copy_slices of " + write->name(); }
   void release() override { write->release(); }
 
   std::vector<Tensor> apply(std::vector<Tensor> grads, Needed needed) override {
-    const Tensor whole = grads[0].clone(loc);
+    const Tensor whole = copy_in_order(grads[0], order, loc);  // the steps are views of what lies as the base
     Tensor part = whole;
     for (const auto& step : steps) {
       const Tensor of[] = {part};
@@ -192,6 +222,7 @@ struct CopySlices final : Node {
   const std::vector<std::shared_ptr<const Call>> steps;
   const std::shared_ptr<Node> write;
   const std::uint32_t result;
+  const std::vector<int> order;  ///< of the base in memory
 };
 
 bool names_places(const ViewOf& v) {

@@ -22,6 +22,7 @@ struct TapeBase {
   std::int32_t input = -1;   ///< the tensor that was given as this input; -1: one that the program made on the storage
   std::uint32_t number = 0;  ///< which of those: 0 the first, the storage's own; others are what detach() gave
   std::uint32_t steps = 0;   ///< how much of the output's recipe leads from its source to it
+  bool written_since = false;  ///< the storage, since the view was made: its place is to be asked of its base
   friend bool operator==(const TapeBase&, const TapeBase&) = default;
 };
 

@@ -73,6 +73,7 @@ class Functionalizer {
     std::uint32_t storage = 0;
     ValueId value;  ///< in the functional graph; as of `generation` of the storage
     std::uint64_t generation = 0;
+    std::uint64_t made = 0;  ///< a view: the storage's generation then
   };
 
   // ---- values
@@ -207,6 +208,7 @@ class Functionalizer {
     if (is_view(n)) {
       if (graph::is_view_of_storage(n.op)) need_places(storage(operand(n)), n.info.loc);
       of_[n.results[0].v].storage = of_[operand(n).v].storage;  // its value is made when it is read
+      of_[n.results[0].v].made = storage(operand(n)).generation;
       return;
     }
     if (graph::is_scatter_in_storage(n.op)) return scatter_in_storage(n);
@@ -559,6 +561,7 @@ class Functionalizer {
         o = alias(v);  // adds the storage's output first
         made_.bases.resize(out_.outputs.size() + 1);
         made_.bases.back() = base_of(v, o);
+        made_.bases.back().written_since = view_of(v) && of_[v.v].made != storage(v).generation;
       }
       o.role = traced.role, o.of = traced.of;
       made_.outputs.push_back(static_cast<std::int32_t>(out_.outputs.size()));

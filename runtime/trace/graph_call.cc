@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "graph/call_numbers.h"
 #include "graph/interpreter.h"
+#include "graph/view_column.h"
 #include "guards/expr.h"
 
 namespace reprise::detail {
@@ -37,6 +38,17 @@ void collect(const Expr* e, std::vector<const Expr*>& told) {
     return;
   }
   for (const Expr* a : e->args()) collect(a, told);
+}
+
+/// A value has the layout that an input has here, which need not be the graph's. Places in a storage are those of one
+/// that lies row by row; another shape is one of the elements in their order.
+std::vector<Tensor> call_node(graph::OpId op, std::vector<CallArg>& args, SourceLoc loc) {
+  auto self = [&]() -> const Tensor& { return *std::get<const Tensor*>(args[0]); };
+  if (op == graph::OpId::view) return {self().reshape(std::get<IntArrayRef>(args[1]), loc)};
+  if (!graph::names_places(op)) return graph::calln(op, args, loc);
+  const Tensor row_by_row = self().contiguous(loc);
+  args[0] = &row_by_row;
+  return graph::calln(op, args, loc);
 }
 
 }  // namespace
@@ -120,7 +132,7 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
     std::vector<Tensor> made;
     try {
-      made = graph::calln(n.op, args, n.info.loc);
+      made = call_node(n.op, args, n.info.loc);
     } catch (...) {
       graph::call_numbers.forward_of = before;
       throw;

@@ -191,6 +191,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     }
     add({Joint::Output::Of::Input, i}, t, e);
   }
+  std::vector<std::uint32_t> beside_written;  // inputs that share memory with a captured tensor which is written
   for (const Tensor& t : tape.changed()) {
     const int i = tracer.captured_input(t);
     const Edge e = autograd::edge_of(t);
@@ -198,9 +199,14 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     if (i < 0 || t.impl()->is_view)
       bail(Bail::changes_tape, "compile", {},
            "a captured tensor that is a view is written, and wants a gradient of what is written");
-    for (std::uint32_t j = 0; j < tracer.inputs(); ++j)
-      if (tracer.concrete(j) == t.impl() && !tracer.captured(j).defined())
+    for (std::uint32_t j = 0; j < tracer.inputs(); ++j) {
+      const TensorImpl& other = *tracer.concrete(j);
+      if (&other != t.impl()) {
+        if (is_relative(other, *t.impl()) && overlaps(other, *t.impl())) beside_written.push_back(j);
+      } else if (!tracer.captured(j).defined()) {
         bail(Bail::changes_tape, "compile", {}, kIsCapturedToo);
+      }
+    }
     add({Joint::Output::Of::Input, static_cast<std::uint32_t>(i)}, t, e);
   }
   // Results: those that are views have the derivative of what they are views of, which is an argument or another result
@@ -281,6 +287,12 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
         throw;
       bail(Bail::derivative_throws, "compile", e.where(), "the derivative throws while it is traced: ", e.what());
     }
+    // Their own places do not hear of the write.
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (made[i].defined() && std::count(beside_written.begin(), beside_written.end(), joint.inputs[i].index))
+        bail(Bail::changes_tape, "compile", {},
+             "a captured tensor is written, and wants a gradient of what is written, and another one that shares its "
+             "memory is read");
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].defined()) graph::calln(operators::gradient_op(), {&made[i], Int(i)}, {});
     joint.checkpoints = tape.take_checkpoints();

@@ -56,6 +56,7 @@ std::unique_ptr<const TapeViews> TapeViews::of(const graph::Graph& g, const std:
       const graph::TapeBase& on = bases[static_cast<std::size_t>(at)];
       const auto base = o.recipe.begin() + on.steps;
       v.steps.assign(base, o.recipe.end());
+      v.written_since = on.written_since;
       const bool moved = of_input && std::any_of(g.metadata_mutations.begin(), g.metadata_mutations.end(),
                                                  [&](const auto& m) { return m.input == o.source; });
       if (on.input >= 0) {
@@ -209,7 +210,7 @@ void TapeViews::follow(const CallFrame& f, Outputs& outputs, const std::vector<T
         const Tensor of = v.input >= 0 ? Tensor::share(f.tensors[static_cast<std::size_t>(v.input)])
                                        : bases[static_cast<std::size_t>(v.base)];
         const Tensor made = replay(of, v.steps, numbers, true, gradients && v.made == ViewMade::Followed);
-        if (v.placed) autograd::state_of(made)->view->version = autograd::kStale;
+        if (v.placed || (v.written_since && !gradients)) autograd::state_of(made)->view->version = autograd::kStale;
         for (std::size_t leaf = v.leaf; leaf < outputs.tensors.size(); ++leaf) {
           if (outputs.tensors[leaf] != given) continue;
           retain(made.impl());

@@ -615,7 +615,7 @@ TEST(ViewsOnTheTape, OfWhatACallWrites) {
   }
 }
 
-// An argument and a captured tensor that are one: what is written through the one has the gradient of the other.
+// An argument and a captured tensor that share memory: what is written through the one has the gradient of the other.
 TEST(ViewsOnTheTape, ArgumentsThatAreCapturedToo) {
   struct Case {
     const char* name;
@@ -626,22 +626,97 @@ TEST(ViewsOnTheTape, ArgumentsThatAreCapturedToo) {
       {"zero_ of the captured", [](Tensor x, Tensor c, const Tensor& y) { return c.zero_(), x.add_(y - x * 0.5); }},
       {"the product of both", [](Tensor x, Tensor c, const Tensor& y) { return x.mul_(c), c * y; }},
       {"copy_, then the captured", [](Tensor x, Tensor c, const Tensor& y) { return x.copy_(y * 2), c * c; }},
+      {"a part of the captured", [](Tensor x, Tensor c, const Tensor& y) { return c.slice(0, 0, 1).mul_(0.5), x * y; }},
+      {"a part of the argument", [](Tensor x, Tensor c, const Tensor& y) { return x.slice(0, 0, 1).mul_(0.5), c * y; }},
+      {"a part, nothing else is computed",
+       [](Tensor x, Tensor c, const Tensor& y) { return c.slice(0, 0, 1).mul_(y.slice(0, 0, 1)), x; }},
+      {"a part of the captured, which is read",
+       [](Tensor, Tensor c, const Tensor& y) { return c.slice(0, 0, 1).mul_(0.5), c * y; }},
       {"nothing is written", [](Tensor x, Tensor c, const Tensor& y) { return x * c + y; }}};
-  for (const Case& c : cases) {
-    SCOPED_TRACE(c.name);
-    List gradients[2];
-    for (bool compiled : {false, true}) {
-      const Tensor a = (arange(4) + 1).to(kFloat32).view({2, 2}).requires_grad_();
-      const Tensor y = (arange(4) + 3).to(kFloat32).view({2, 2}).requires_grad_();
-      const Tensor x = a * 1, captured = x;
-      auto body = [&](Tensor given, Tensor other) { return c.f(given, captured, other); };
-      auto f = compile(body);
-      const Tensor r = compiled ? f(x, y) : body(x, y);
-      (r * r).sum().backward();
-      for (const Tensor& leaf : {a, y}) gradients[compiled].push_back(leaf.grad().defined() ? leaf.grad() : zeros({0}));
+  enum Relation { One, ViewsOfOne, ArgumentIsView, CapturedIsView };
+  for (const Case& c : cases)
+    for (const Relation relation : {One, ViewsOfOne, ArgumentIsView, CapturedIsView}) {
+      SCOPED_TRACE(c.name + std::to_string(relation));
+      List gradients[2];
+      for (bool compiled : {false, true}) {
+        const Tensor a = (arange(4) + 1).to(kFloat32).view({2, 2}).requires_grad_();
+        const Tensor y = (arange(4) + 3).to(kFloat32).view({2, 2}).requires_grad_();
+        const Tensor base = a * 1, one = relation == One ? base.view({2, 2}) : base;
+        const Tensor x = relation == ViewsOfOne || relation == ArgumentIsView ? base.t() : one;
+        const Tensor captured = relation == ViewsOfOne || relation == CapturedIsView ? base.view({2, 2}) : one;
+        auto body = [&](Tensor given, Tensor other) { return c.f(given, captured, other); };
+        auto f = compile(body);
+        const Tensor r = compiled ? f(x, y) : body(x, y);
+        (r * r).sum().backward();
+        for (const Tensor& leaf : {a, y})
+          gradients[compiled].push_back(leaf.grad().defined() ? leaf.grad() : zeros({0}));
+      }
+      for (std::size_t i : {0, 1}) EXPECT_TRUE(equal(gradients[0][i], gradients[1][i])) << gradients[1][i];
     }
-    for (std::size_t i : {0, 1}) EXPECT_TRUE(equal(gradients[0][i], gradients[1][i])) << gradients[1][i];
-  }
+}
+
+// A gradient lies as whoever makes it likes; the part that was written is a part of what lies as the base.
+TEST(ViewsOnTheTape, WrittenPartsTakeGradientsOfAnyLayout) {
+  void (*const writes[])(const Tensor& y) = {
+      [](const Tensor& y) { y.t().slice(0, 0, 1).mul_(0.5); },
+      [](const Tensor& y) { y.slice(0, 0, 1).mul_(0.5); },
+      [](const Tensor& y) { y.t().slice(0, 0, 2).slice(1, 0, 1).fill_(2.0); },
+      [](const Tensor& y) { (y.is_contiguous() ? y : y.t()).view({-1}).slice(0, 1, 3).mul_(0.25); },
+      [](const Tensor& y) {
+        (y.is_contiguous() ? y : y.t()).unflatten(0, {1, -1}).select(2, 1).mul_(y.sum());
+      },
+      [](const Tensor& y) { y.diagonal().copy_(y.select(1, 0).slice(0, 0, 2)); },
+  };
+  for (std::size_t k = 0; k < std::size(writes); ++k)
+    for (const bool column_major : {false, true}) {
+      Tensor want;
+      for (const bool compiled : {false, true})
+        for (const int tangent : {0, 1, 2, 3}) {
+          const Tensor x = (arange(6) + 1).to(kFloat64).view({2, 3}).requires_grad_();
+          auto body = [&](const Tensor& p) {
+            const Tensor y = column_major ? (p.t() * 1.5).contiguous().t().view({2, 3}) : p * 1.5;
+            writes[k](y);
+            return y;
+          };
+          auto f = compile(body);
+          const Tensor r = compiled ? f(x) : body(x);
+          const Tensor g = (arange(6) - 2).to(kFloat64).view({2, 3});
+          r.backward(tangent == 0   ? g
+                     : tangent == 1 ? g.t().contiguous().t()
+                     : tangent == 2 ? cat({g, g}, 1).slice(1, 0, 3)
+                                    : stack({g, g}, -1).select(2, 0));
+          if (!want.defined()) want = x.grad();
+          EXPECT_TRUE(equal(x.grad(), want)) << k << column_major << compiled << tangent << x.grad() << want;
+          EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+        }
+    }
+}
+
+TEST(ViewsOnTheTape, CapturedTensorsThatShareMemory) {
+  Tensor (*const bodies[])(const Tensor& c, const Tensor& v, const Tensor& p) = {
+      [](const Tensor& c, const Tensor& v, const Tensor& p) { return c.mul_(0.5), v * p; },
+      [](const Tensor& c, const Tensor& v, const Tensor& p) { return v.mul_(0.5), c * p; },
+      [](const Tensor& c, const Tensor& v, const Tensor& p) { return v.slice(0, 0, 1).mul_(0.5), c * v * p; },
+      [](const Tensor& c, const Tensor& v, const Tensor& p) { return c.slice(0, 1, 2).mul_(p.slice(0, 1, 2)), v * v; },
+      [](const Tensor& c, const Tensor& v, const Tensor& p) { return c.add_(v * p), c * 1.0; },
+  };
+  for (std::size_t k = 0; k < std::size(bodies); ++k)
+    for (const bool both_views : {false, true}) {
+      Tensor want;
+      for (const bool compiled : {false, true}) {
+        const Tensor x = (arange(4) + 1).to(kFloat64).view({2, 2}).requires_grad_(), base = x * 1.5;
+        const Tensor c = both_views ? base.slice(0, 0, 2) : base, v = base.t(),
+                     p = ones({2, 2}, {.dtype = kFloat64}) * 2;
+        auto body = [&](const Tensor& given) { return bodies[k](c, v, given); };
+        auto f = compile(body);
+        for (int i = 0; i < 2; ++i) {
+          const Tensor r = compiled ? f(p) : body(p);
+          (r.sum() + (v * 3.0).sum() + c.sum()).backward({}, {.retain_graph = true});
+        }
+        if (!want.defined()) want = x.grad();
+        EXPECT_TRUE(equal(x.grad(), want)) << k << both_views << compiled << x.grad() << want;
+      }
+    }
 }
 
 TEST(ViewsOnTheTape, OfCapturedTensors) {

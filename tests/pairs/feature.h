@@ -47,6 +47,7 @@ inline constexpr unsigned kHalf = 1;       ///< rounds to half precision
 inline constexpr unsigned kFails = 2;      ///< throws for some operands: drawn though it does
 inline constexpr unsigned kDataSize = 4;   ///< gives a size that depends on data
 inline constexpr unsigned kVariables = 8;  ///< assigns variables
+inline constexpr unsigned kSteps = 16;     ///< rounds to integers
 
 /// One kind of step. Its text is its code. c: a number in [-1, 1), d: 0 or 1.
 struct Row {
