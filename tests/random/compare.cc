@@ -52,9 +52,9 @@ std::string text(const std::int64_t* v, int n) {
 
 bool same_storage(const Tensor& a, const Tensor& b) { return a.impl()->storage == b.impl()->storage; }
 
-// What alone shows a part of a storage which the function made (by a slice, say, even if it is all of it with
-// these sizes) and is laid out as what is made: eager keeps all of that storage, compiled makes the part (README,
-// "Limits"). Where it begins differs; sizes, strides and values are the same.
+// What alone shows a part of a storage which the function made (by a slice, say, even if it is all of it with these
+// sizes) and is laid out as what is made: eager keeps all of that storage, compiled makes the part (docs/mutation.md).
+// Where it begins differs; sizes, strides and values are the same.
 bool is_lone_part(const Seen& s, std::size_t i) {
   if (i >= s.parts.size() || !s.parts[i]) return false;
   for (std::size_t j = 0; j < s.tensors.size(); ++j)
