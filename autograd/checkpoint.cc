@@ -7,7 +7,6 @@
 // there. In a trace nothing is run twice: what the rule says is noted by the number of the call (TraceTape), and the
 // partition of the joint graph goes by it (partition.h).
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "autograd/saved_hooks.h"
@@ -15,6 +14,7 @@
 #include "autograd/tape.h"
 #include "autograd/trace_tape.h"
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "graph/call_numbers.h"
 #include "graph/interpreter.h"
 #include "graph/random_log.h"
@@ -67,9 +67,9 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   graph::RandomLog random;
   std::uint64_t begun = 0;  // nodes of the function have larger sequence numbers
   std::size_t numbered = 0;
-  std::mutex mu;  // while it runs again
-  // guarded by mu; what the second run has given and nobody has asked for yet
-  std::unordered_map<std::size_t, Tensor> again;
+  Mutex mu;  // while it runs again
+  /// What the second run has given and nobody has asked for yet.
+  std::unordered_map<std::size_t, Tensor> again REPRISE_GUARDED_BY(mu);
 
   bool is_kept(const Tensor& t) const {
     const Edge e = edge_of(t);
@@ -80,7 +80,7 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   }
 
   Tensor take(std::size_t number) {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     if (!again.count(number)) run_again();
     const auto at = again.find(number);
     if (at == again.end())
@@ -134,7 +134,7 @@ void Checkpoint::run_again() {
     ~Back() { begun = was; }
   } back{begun, std::exchange(begun, sequence_now())};
   std::size_t next = 0;
-  Hooks hooks({[&](const Tensor& without, const Tensor& t) -> SavedTensorHooks::Packed {
+  Hooks hooks({[&](const Tensor& without, const Tensor& t) REPRISE_REQUIRES(mu) -> SavedTensorHooks::Packed {
                  const std::size_t n = next++;
                  if (!is_kept(t)) again[n] = without;
                  return std::make_shared<Packed>(Packed{nullptr, n, without});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/tape_undo.h"
+#include "base/mutex.h"
 #include "graph/call_numbers.h"
 #include "tensor/impl.h"
 
@@ -52,7 +53,7 @@ void let_go(std::shared_ptr<Node>&& node) noexcept {
 }
 
 std::uint64_t HookList::add(Hook hook) {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   hook.id = next_++;
   const auto at =
       hook.last ? hooks_.end() : std::find_if(hooks_.begin(), hooks_.end(), [](const Hook& h) { return h.last; });
@@ -61,14 +62,14 @@ std::uint64_t HookList::add(Hook hook) {
 }
 void HookList::remove(std::uint64_t id) {
   std::vector<Hook> gone;  // a hook's destructor may run the program's code
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   auto at = std::find_if(hooks_.begin(), hooks_.end(), [&](const Hook& h) { return h.id == id; });
   if (at == hooks_.end()) return;
   gone.push_back(std::move(*at));
   hooks_.erase(at);
 }
 std::vector<HookList::Hook> HookList::all() const {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return hooks_;
 }
 

@@ -2,10 +2,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "reprise/tensor.h"
 
 namespace reprise::autograd {
@@ -47,9 +47,9 @@ struct HookList : std::enable_shared_from_this<HookList> {
   std::vector<Hook> all() const;
 
  private:
-  mutable std::mutex mu_;
-  std::vector<Hook> hooks_;  // guarded by mu_; in the order of registration, those that are `last` last
-  std::uint64_t next_ = 1;   // guarded by mu_
+  mutable Mutex mu_;
+  std::vector<Hook> hooks_ REPRISE_GUARDED_BY(mu_);  // in the order of registration, those that are `last` last
+  std::uint64_t next_ REPRISE_GUARDED_BY(mu_) = 1;
 };
 
 /// Which of a node's gradients anybody will use, by `next`; null: all of which there is an edge.

@@ -8,6 +8,7 @@
 #include "autograd/views.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "reprise/autograd.h"
 #include "reprise/ops.h"
 
@@ -15,8 +16,8 @@ namespace reprise::autograd {
 
 namespace {
 // Leaves share a few. Held while a gradient is added in place, which asks for no other one.
-std::mutex& leaf_mutex(const TensorImpl* leaf) {
-  static auto* all = new std::array<std::mutex, 64>;  // never destroyed: static tensors may go later
+Mutex& leaf_mutex(const TensorImpl* leaf) {
+  static auto* all = new std::array<Mutex, 64>;  // never destroyed: static tensors may go later
   return (*all)[(reinterpret_cast<std::uintptr_t>(leaf) >> 6) % all->size()];
 }
 }  // namespace
@@ -91,7 +92,7 @@ Edge edge_of(const Tensor& t) {
     check_up_to_date(*s);
   }
   if (s->made_by || !s->wants) return s->made_by;
-  std::lock_guard lock(leaf_mutex(s->self));
+  const MutexLock lock(leaf_mutex(s->self));
   std::shared_ptr<Node> node = s->accumulate.lock();
   if (!node) {
     const Aside aside;
@@ -136,18 +137,18 @@ void AccumulateGrad::add(Tensor gradient, bool create_graph) {
   for (;;) {
     Tensor before;
     {
-      std::lock_guard lock(leaf_mutex(s.self));
+      const MutexLock lock(leaf_mutex(s.self));
       before = s.grad;
     }
     if (before.defined() && !create_graph) {
-      std::lock_guard lock(leaf_mutex(s.self));
+      const MutexLock lock(leaf_mutex(s.self));
       if (s.grad.impl() != before.impl()) continue;
       s.grad.add_(gradient);
       return;
     }
     TapeUndo::note(leaf);
     Tensor sum = before.defined() ? before + gradient : own || create_graph ? gradient : gradient.clone();
-    std::lock_guard lock(leaf_mutex(s.self));
+    const MutexLock lock(leaf_mutex(s.self));
     if (s.grad.impl() != before.impl()) continue;
     s.grad = std::move(sum);
     return;

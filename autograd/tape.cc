@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "autograd/op_node.h"
@@ -14,6 +13,7 @@
 #include "autograd/views.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "graph/call_numbers.h"
 #include "graph/tape_seam.h"
 #include "graph/view_column.h"
@@ -278,12 +278,12 @@ bool gradients_are_on() {
 namespace {
 /// The latest writes that the tape has seen: for what errors say, so that losing one loses a line number.
 struct Writes {
-  std::mutex mu;
+  Mutex mu;
   struct Write {
     const void* storage;
     SourceLoc loc;
   };
-  std::array<Write, 64> latest{};  // guarded by mu; a ring
+  std::array<Write, 64> latest REPRISE_GUARDED_BY(mu){};  // a ring
   std::size_t next = 0;
 };
 Writes& writes() {
@@ -295,12 +295,12 @@ const void* storage_of(const Tensor& t) { return t.impl()->trace ? t.impl()->tra
 
 void note_write(const Tensor& t, SourceLoc loc) {
   Writes& w = writes();
-  std::lock_guard lock(w.mu);
+  const MutexLock lock(w.mu);
   w.latest[w.next++ % w.latest.size()] = {storage_of(t), loc};
 }
 std::string last_write_text(const Tensor& t) {
   Writes& w = writes();
-  std::lock_guard lock(w.mu);
+  const MutexLock lock(w.mu);
   for (std::size_t i = 0; i < w.latest.size(); ++i) {
     const Writes::Write& at = w.latest[(w.next + w.latest.size() - 1 - i) % w.latest.size()];
     if (at.storage == storage_of(t) && at.loc)

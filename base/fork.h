@@ -3,23 +3,25 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/mutex.h"
+
 /// A child of fork() has one thread, and a copy of what all threads held. So a fork waits until no other thread of the
 /// process is working (base/epochs.h), and until it has every ForkMutex itself: in the child everything is whole and
 /// nothing is locked.
 namespace reprise {
 
 /// A mutex of the process as a whole: never destroyed, and free in a child.
-class ForkMutex {
+class REPRISE_THREAD_ATTRIBUTE(capability("mutex")) ForkMutex {
  public:
   constexpr ForkMutex() = default;
   ForkMutex(const ForkMutex&) = delete;
-  void lock() {
+  void lock() REPRISE_THREAD_ATTRIBUTE(acquire_capability()) {
     if (!known_.load(std::memory_order_relaxed)) [[unlikely]]
       enlist();
     mu_.lock();
   }
-  bool try_lock() { return mu_.try_lock(); }
-  void unlock() { mu_.unlock(); }
+  bool try_lock() REPRISE_THREAD_ATTRIBUTE(try_acquire_capability(true)) { return mu_.try_lock(); }
+  void unlock() REPRISE_THREAD_ATTRIBUTE(release_capability()) { mu_.unlock(); }
 
  private:
   friend struct ForkHandlers;

@@ -15,6 +15,7 @@
 #include "base/knobs.h"
 #include "base/list.h"
 #include "base/log_channels.h"
+#include "base/mutex.h"
 #include "base/nearest.h"
 #include "base/shown.h"
 #include "base/warning.h"
@@ -45,15 +46,15 @@ constexpr EventRow kEvents[] = {
 
 struct Sinks {
   ForkMutex mu;
-  std::uint32_t text_mask = bit(Channel::Warning);  // guarded by mu, as everything below
-  std::FILE* file = nullptr;
-  void (*test_sink)(std::string_view) = nullptr;
-  std::function<void(const LogEvent&)> callback;
-  std::uint32_t callback_mask = 0;
-  std::set<std::string, std::less<>> names_warned_of;
+  std::uint32_t text_mask REPRISE_GUARDED_BY(mu) = bit(Channel::Warning);
+  std::FILE* file REPRISE_GUARDED_BY(mu) = nullptr;
+  void (*test_sink)(std::string_view) REPRISE_GUARDED_BY(mu) = nullptr;
+  std::function<void(const LogEvent&)> callback REPRISE_GUARDED_BY(mu);
+  std::uint32_t callback_mask REPRISE_GUARDED_BY(mu) = 0;
+  std::set<std::string, std::less<>> names_warned_of REPRISE_GUARDED_BY(mu);
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 
-  void publish_mask() {
+  void publish_mask() REPRISE_REQUIRES(mu) {
     detail::enabled_mask.store(file || test_sink ? kAll : text_mask | callback_mask, std::memory_order_relaxed);
   }
 };
@@ -134,7 +135,7 @@ std::string schema() {
 void event(Event e, std::string_view function, std::string_view text, const nlohmann::json& fields) {
   const auto& [name, channel, declared, when] = kEvents[static_cast<int>(e)];
   Sinks& s = sinks();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   if (s.text_mask & bit(channel)) {
     std::string line = "[";
     line.append(channel_name(channel)) += "] ";
@@ -181,9 +182,9 @@ void configure(std::string_view channels, const std::string& file_path) {
   std::vector<std::string> problems;
   {
     Sinks& s = sinks();
-    std::lock_guard lock(s.mu);
-    s.text_mask = parse_channels(channels, [&](std::string_view name, std::string problem) {
-      // once a process
+    const MutexLock lock(s.mu);
+    s.text_mask = parse_channels(channels, [&](std::string_view name, std::string problem) REPRISE_UNCHECKED_THREADS {
+      // once a process; it runs here, under the mutex
       if (s.names_warned_of.insert(std::string(name)).second) problems.push_back("REPRISE_LOG: " + problem);
     });
     if (s.file) std::fclose(s.file);
@@ -218,7 +219,7 @@ void set_callback(std::function<void(const LogEvent&)> callback, std::string_vie
   require_channels(channels, "set_log_callback");
   const std::uint32_t mask = parse_channels(channels, [](std::string_view, const std::string&) {});
   Sinks& s = sinks();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   s.callback_mask = callback ? mask : 0;
   s.callback = std::move(callback);
   s.publish_mask();
@@ -226,7 +227,7 @@ void set_callback(std::function<void(const LogEvent&)> callback, std::string_vie
 
 void set_test_sink(void (*sink)(std::string_view json_line)) {
   Sinks& s = sinks();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   s.test_sink = sink;
   s.publish_mask();
 }

@@ -15,6 +15,7 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/thread_object.h"
 #include "base/watch.h"
 
@@ -126,7 +127,7 @@ class Writer {
   void begin(const std::string& path, std::int64_t max_bytes) {
     std::string problem;
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       end_locked();
       if (!path.empty()) open_locked(path, max_bytes, problem);
     }
@@ -136,7 +137,7 @@ class Writer {
   void write(Line& line, bool at_once) {
     std::string problem;
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       if (in_child_) open_locked(path_ + "." + std::to_string(getpid()), most_, problem);
       if (file_) {
         std::string name;
@@ -155,7 +156,7 @@ class Writer {
   }
 
   void end() {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     end_locked();
   }
 
@@ -166,14 +167,14 @@ class Writer {
   }
 
   /// In a child, where nothing is locked: the file is the parent's.
-  void forget() {
+  void forget() REPRISE_UNCHECKED_THREADS {
     if (!file_) return;
     file_ = files::File();
     buffer_.clear();
     in_child_ = true;
   }
 
-  void open_locked(std::string path, std::int64_t max_bytes, std::string& problem) {
+  void open_locked(std::string path, std::int64_t max_bytes, std::string& problem) REPRISE_REQUIRES(mu_) {
     std::string why, asked = path;
     file_ = std::exchange(in_child_, false) ? files::open_to_write(path, why) : files::open_alone(path, why);
     if (!file_) problem = "REPRISE_TRACE: cannot write '" + asked + "': " + why;
@@ -187,11 +188,11 @@ class Writer {
     }
     enable(static_cast<bool>(file_));
   }
-  void add_locked(const std::string& event) {
+  void add_locked(const std::string& event) REPRISE_REQUIRES(mu_) {
     buffer_ += ",\n";
     buffer_ += event;
   }
-  void flush_locked(Time t, std::string& problem) {
+  void flush_locked(Time t, std::string& problem) REPRISE_REQUIRES(mu_) {
     std::string why;
     if (!files::write_all(file_, buffer_.data(), static_cast<std::int64_t>(buffer_.size()), why)) {
       problem = "REPRISE_TRACE: writing '" + path_ + "': " + why + "; the timeline ends here";
@@ -202,7 +203,7 @@ class Writer {
     flushed_ = t;
     buffer_.clear();
   }
-  void fill_locked(std::string& problem) {
+  void fill_locked(std::string& problem) REPRISE_REQUIRES(mu_) {
     std::string last;
     begin_event(last, 'I', "timeline", "the timeline ends here: REPRISE_TRACE_BYTES are written", now());
     add_locked(last + ",\"s\":\"g\"}");
@@ -210,7 +211,7 @@ class Writer {
         "REPRISE_TRACE: '" + path_ + "' has " + std::to_string(most_) + " bytes (REPRISE_TRACE_BYTES) and ends here";
     end_locked();
   }
-  void end_locked() {
+  void end_locked() REPRISE_REQUIRES(mu_) {
     enable(false);
     in_child_ = false;
     if (!file_) return;
@@ -221,12 +222,12 @@ class Writer {
   }
 
   ForkMutex mu_;
-  files::File file_;  // guarded by mu_, as everything below
-  std::string path_, buffer_;
-  std::int64_t most_ = 0, written_ = 0;
-  Time flushed_ = 0;
-  std::uint64_t serial_ = 0;  // of the file
-  bool in_child_ = false;     // of a fork, which has written nothing yet
+  files::File file_ REPRISE_GUARDED_BY(mu_);
+  std::string path_ REPRISE_GUARDED_BY(mu_), buffer_ REPRISE_GUARDED_BY(mu_);
+  std::int64_t most_ REPRISE_GUARDED_BY(mu_) = 0, written_ REPRISE_GUARDED_BY(mu_) = 0;
+  Time flushed_ REPRISE_GUARDED_BY(mu_) = 0;
+  std::uint64_t serial_ REPRISE_GUARDED_BY(mu_) = 0;  // of the file
+  bool in_child_ REPRISE_GUARDED_BY(mu_) = false;     // of a fork, which has written nothing yet
 };
 
 Line& line() { return thread_object<Line>(); }

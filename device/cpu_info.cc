@@ -12,12 +12,12 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <sstream>
 
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/nearest.h"
 #include "base/shown.h"
 #include "device/host_accounts.h"
@@ -250,7 +250,7 @@ const CpuInfo& cpu_info() {
   static std::atomic<const Made::value_type*> last{nullptr};
   if (const auto* l = last.load(std::memory_order_acquire); l && l->first.second == bits && l->first.first == knob)
     return l->second;
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   if (const auto it = made.find({knob, bits}); it != made.end())
     return last.store(&*it, std::memory_order_release), it->second;
   CpuInfo c = chosen(host, knob);

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "device/host_accounts.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -115,46 +115,48 @@ constinit thread_local ThreadCache tls{};
 
 struct Shared {
   ForkMutex mu;
-  Block* heads[kClasses] = {};  // all guarded by mu
-  std::int64_t counts[kClasses] = {};
-  std::vector<ThreadCache*> threads;
-  std::int64_t held = 0, peak = 0, limit = 0, allocations_of_dead = 0, system_allocations = 0;
-  std::int64_t shared_bytes = 0;       // of the blocks in `heads`
-  std::uint64_t asked[kClasses] = {};  // by class: when it was last asked for here, on `clock`
-  std::uint64_t clock = 0;
-  std::int64_t most_now = 0, most_before = 0;  // in use at once, in this stretch of the clock and in the one before
+  Block* heads[kClasses] REPRISE_GUARDED_BY(mu) = {};
+  std::int64_t counts[kClasses] REPRISE_GUARDED_BY(mu) = {};
+  std::vector<ThreadCache*> threads REPRISE_GUARDED_BY(mu);
+  std::int64_t held REPRISE_GUARDED_BY(mu) = 0, peak REPRISE_GUARDED_BY(mu) = 0, limit REPRISE_GUARDED_BY(mu) = 0;
+  std::int64_t allocations_of_dead REPRISE_GUARDED_BY(mu) = 0, system_allocations REPRISE_GUARDED_BY(mu) = 0;
+  std::int64_t shared_bytes REPRISE_GUARDED_BY(mu) = 0;       // of the blocks in `heads`
+  std::uint64_t asked[kClasses] REPRISE_GUARDED_BY(mu) = {};  // by class: when it was last asked for here, on `clock`
+  std::uint64_t clock REPRISE_GUARDED_BY(mu) = 0;
+  // In use at once, in this stretch of the clock and in the one before.
+  std::int64_t most_now REPRISE_GUARDED_BY(mu) = 0, most_before REPRISE_GUARDED_BY(mu) = 0;
 
-  std::int64_t cached() const {
+  std::int64_t cached() const REPRISE_REQUIRES(mu) {
     std::int64_t n = 0;
     for (int c = 0; c < kClasses; ++c) n += counts[c] * class_bytes(c);
     for (const ThreadCache* t : threads)
       for (int c = 0; c < kThreadClasses; ++c) n += t->count(c) * class_bytes(c);
     return n;
   }
-  void push(int c, Block* b) {
+  void push(int c, Block* b) REPRISE_REQUIRES(mu) {
     b->next = heads[c];
     heads[c] = b;
     ++counts[c];
     shared_bytes += class_bytes(c);
   }
-  Block* pop(int c) {
+  Block* pop(int c) REPRISE_REQUIRES(mu) {
     Block* b = heads[c];
     if (b) heads[c] = b->next, --counts[c], shared_bytes -= class_bytes(c);
     return b;
   }
-  void drop(int c) {
+  void drop(int c) REPRISE_REQUIRES(mu) {
     system_free(pop(c), class_bytes(c));
     held -= class_bytes(c);
   }
   // What threads keep for themselves counts as in use: it is bounded by itself.
-  void tick() {
+  void tick() REPRISE_REQUIRES(mu) {
     constexpr std::uint64_t kStretch = 4096;
     const std::int64_t in_use = held - shared_bytes;
     if (++clock % kStretch == 0) most_before = std::exchange(most_now, in_use);
     most_now = std::max(most_now, in_use);
   }
   /// A tensor that grows, or sizes that come once, would leave blocks of every class behind.
-  void keep_within_bounds() {
+  void keep_within_bounds() REPRISE_REQUIRES(mu) {
     constexpr std::int64_t kAlways = std::int64_t{64} << 20;
     const std::int64_t most = std::max(most_now, most_before) / 2 + kAlways;
     while (shared_bytes > most) {
@@ -164,7 +166,7 @@ struct Shared {
       while (counts[stalest] && shared_bytes > most) drop(stalest);
     }
   }
-  void trim() {
+  void trim() REPRISE_REQUIRES(mu) {
     for (int c = 0; c < kClasses; ++c)
       while (counts[c]) drop(c);
     most_now = most_before = held;
@@ -174,12 +176,13 @@ struct Shared {
 Shared& shared() {
   static Shared* s = new Shared;
   // In a child the caches of the parent's other threads belong to nobody, and may have been amid a change.
-  static const InForkedChild child(
-      [] { std::erase_if(shared().threads, [](const ThreadCache* t) { return t != &tls; }); });
+  static const InForkedChild child([]() REPRISE_UNCHECKED_THREADS {
+    std::erase_if(shared().threads, [](const ThreadCache* t) { return t != &tls; });
+  });
   return *s;
 }
 
-void flush(ThreadCache& t, Shared& s) {
+void flush(ThreadCache& t, Shared& s) REPRISE_REQUIRES(s.mu) {
   for (int c = 0; c < kThreadClasses; ++c) {
     while (Block* b = t.heads[c]) {
       t.heads[c] = b->next;
@@ -193,21 +196,21 @@ void flush(ThreadCache& t, Shared& s) {
 struct ThreadEnd {
   ~ThreadEnd() {
     Shared& s = shared();
-    std::lock_guard lock(s.mu);
+    const MutexLock lock(s.mu);
     flush(tls, s);
     tls.dead = true;
     s.allocations_of_dead += tls.allocations.load(std::memory_order_relaxed);
     std::erase(s.threads, &tls);
   }
 };
-void register_thread(Shared& s) {  // s.mu is held
+void register_thread(Shared& s) REPRISE_REQUIRES(s.mu) {
   static thread_local ThreadEnd end;
   (void)end;
   tls.registered = true;
   s.threads.push_back(&tls);
 }
 
-[[noreturn]] void out_of_memory(Shared& s, std::int64_t bytes) {  // s.mu is held
+[[noreturn]] void out_of_memory(Shared& s, std::int64_t bytes) REPRISE_REQUIRES(s.mu) {
   std::int64_t cached = s.cached(), live = s.held - cached, limit = s.limit;
   std::string limit_text = limit ? ", limit " + bytes_text(limit) : std::string();
   fail(ErrorCode::OutOfMemory, "", {}, "no host memory for ", bytes_text(bytes), ": ", bytes_text(live),
@@ -217,7 +220,7 @@ void register_thread(Shared& s) {  // s.mu is held
 
 [[gnu::noinline]] void* allocate_slow(int c, std::int64_t bytes) {
   Shared& s = shared();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   if (!tls.registered && !tls.dead) register_thread(s);
   if (tls.dead) ++s.allocations_of_dead;
   s.asked[c] = s.clock + 1;
@@ -254,7 +257,7 @@ void register_thread(Shared& s) {  // s.mu is held
 
 [[gnu::noinline]] void free_slow(int c, Block* b) noexcept {
   Shared& s = shared();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   s.push(c, b);
   s.tick();
   s.keep_within_bounds();
@@ -301,7 +304,7 @@ void* host_allocate(std::int64_t bytes) {
   if (bytes < 0) fail(ErrorCode::InvalidArgument, "", {}, "cannot allocate ", bytes, " bytes");
   if (bytes > kMaxBytes - kCanaryBytes) {
     Shared& s = shared();
-    std::lock_guard lock(s.mu);
+    const MutexLock lock(s.mu);
     out_of_memory(s, bytes);
   }
   int c = class_of(bytes + kCanaryBytes);
@@ -336,7 +339,7 @@ void host_free(void* p, std::int64_t bytes) noexcept {
 
 HostMemoryStats host_memory_stats() {
   Shared& s = shared();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   HostMemoryStats r{};
   r.cached_bytes = s.cached();
   r.live_bytes = s.held - r.cached_bytes;
@@ -349,7 +352,7 @@ HostMemoryStats host_memory_stats() {
 
 void host_trim() {
   Shared& s = shared();
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   if (!tls.dead) flush(tls, s);
   s.trim();
 }
@@ -357,7 +360,7 @@ void host_trim() {
 void set_host_memory_limit(std::int64_t bytes) {
   {
     Shared& s = shared();
-    std::lock_guard lock(s.mu);
+    const MutexLock lock(s.mu);
     s.limit = bytes;
   }
   host_trim();

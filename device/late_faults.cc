@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 
 namespace reprise::device {
 
@@ -57,7 +58,7 @@ const Pending* skip_good(OfStream& s) {
 /// Throws the first fault of one stream; `wait` sees to it that what was begun is written.
 template <class Wait>
 void throw_first(std::uint64_t id, Wait&& wait) {
-  std::unique_lock lock(mu);
+  MutexLock lock(mu);
   auto it = streams().find(id);
   if (it == streams().end() || !skip_good(it->second)) return;
   lock.unlock();
@@ -75,7 +76,7 @@ void throw_first(std::uint64_t id, Wait&& wait) {
 }  // namespace
 
 bool note_late(Backend& b, Stream& s, const void* record, std::shared_ptr<const FaultTeller> teller) {
-  std::lock_guard lock(mu);  // to the end: records of a stream stand in its order
+  const MutexLock lock(mu);  // to the end: records of a stream stand in its order
   std::vector<std::int64_t*>& free = free_slots(b);
   if (free.empty()) {
     void* block = nullptr;
@@ -108,7 +109,7 @@ void throw_late(Backend& b) {
   if (late_records.load(std::memory_order_relaxed) == 0) return;
   std::vector<std::uint64_t> ids;
   {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     for (const auto& [id, of] : streams())
       if (of.backend == &b && !of.pending.empty()) ids.push_back(id);
   }

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "device/parallel.h"
 
 namespace reprise::device {
@@ -73,7 +73,7 @@ class Team {
   std::atomic<int> count_{0};                // workers that there are, the first of workers_
   alignas(64) std::atomic<int> at_work_{0};  // callers, and the workers they have claimed
   alignas(64) std::atomic<int> expecting_{0};
-  std::mutex making_;  // a child of fork() makes a team of its own
+  Mutex making_;  // a child of fork() makes a team of its own
 };
 
 }  // namespace reprise::device

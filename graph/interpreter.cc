@@ -5,10 +5,10 @@
 #include <atomic>
 #include <bit>
 #include <map>
-#include <mutex>
 
 #include "base/errors.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "base/thread_object.h"
 #include "graph/api_args.h"
 #include "graph/autocast.h"
@@ -136,7 +136,7 @@ class Stacks {
     if (!below) return serial;
     std::vector<std::uint64_t> all{serial};
     for (const Mode* m = below; m; m = m->below) all.push_back(m->by->serial());
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     std::uint64_t& n = numbers_[std::move(all)];
     if (n == 0) {
       n = new_serial();
@@ -146,7 +146,7 @@ class Stacks {
   }
   void forget(std::uint64_t serial) noexcept {
     if (!any_.load(std::memory_order_relaxed)) return;
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     std::erase_if(numbers_,
                   [&](const auto& n) { return std::find(n.first.begin(), n.first.end(), serial) != n.first.end(); });
     if (numbers_.empty()) any_.store(false, std::memory_order_relaxed);
@@ -154,7 +154,7 @@ class Stacks {
 
  private:
   ForkMutex mu_;
-  std::map<std::vector<std::uint64_t>, std::uint64_t> numbers_;  // guarded by mu_
+  std::map<std::vector<std::uint64_t>, std::uint64_t> numbers_ REPRISE_GUARDED_BY(mu_);
   std::atomic<bool> any_{false};
 };
 

@@ -1,11 +1,11 @@
 #include "graph/name_scopes.h"
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "reprise/name_scope.h"
 
 namespace reprise {
@@ -57,7 +57,7 @@ const std::string* NameScopes::kept(std::string_view path) {
   std::string text(path);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return &*names.insert(std::move(text)).first;
 }
 

@@ -107,7 +107,7 @@ class Table {
         if (facts[i].column == facts[k].column)
           fail(ErrorCode::InvalidArgument, name, {}, "is told its ", facts[i].column->name(), " twice");
 
-    std::unique_lock lock(mu_);
+    std::unique_lock lock(mu_);  // released while the check runs, which the analysis cannot follow into the catch
     refuse_taken(schema.name);
     const std::size_t i = count_.load(std::memory_order_relaxed);
     if (i + 1 > UINT16_MAX)

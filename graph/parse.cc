@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <iterator>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "graph/graph.h"
 #include "graph/name_scopes.h"
 #include "graph/shape_rules.h"
@@ -19,9 +19,9 @@ namespace {
 
 /// SourceLoc wants text that is never freed; the few file names of graph texts are kept for good.
 const char* interned(std::string_view file) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static auto& names = *new std::set<std::string, std::less<>>;
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return names.emplace(file).first->c_str();
 }
 

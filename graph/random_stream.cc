@@ -2,11 +2,11 @@
 // same again.
 #include "graph/random_stream.h"
 
-#include <mutex>
 #include <utility>
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "base/thread_object.h"
 #include "graph/interpreter.h"
 #include "graph/random_log.h"
@@ -49,14 +49,14 @@ std::shared_ptr<RandomStream> exchange_random_stream(std::shared_ptr<RandomStrea
 
 void seed_generator(std::uint64_t seed) {
   RandomStream& s = random_stream();
-  std::lock_guard lock(random_mutex());
+  const MutexLock lock(random_mutex());
   s.seed = static_cast<std::int64_t>(seed);
   s.offset = 0;
 }
 
 std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
   RandomStream& s = random_stream();
-  std::lock_guard lock(random_mutex());
+  const MutexLock lock(random_mutex());
   std::pair<std::int64_t, std::int64_t> r{s.seed, s.offset};
   s.offset = RandomStream::after(s.offset, count);
   return r;
@@ -64,7 +64,7 @@ std::pair<std::int64_t, std::int64_t> take_random(std::int64_t count) {
 
 void give_back_random(std::int64_t offset, std::int64_t count) noexcept {
   RandomStream& s = random_stream();
-  std::lock_guard lock(random_mutex());
+  const MutexLock lock(random_mutex());
   if (s.offset == RandomStream::after(offset, count)) s.offset = offset;
 }
 
@@ -76,27 +76,27 @@ Generator::Generator(std::uint64_t seed) : stream_(std::make_shared<graph::Rando
   stream_->seed = static_cast<std::int64_t>(seed);
 }
 void Generator::manual_seed(std::uint64_t seed) {
-  std::lock_guard lock(graph::random_mutex());
+  const MutexLock lock(graph::random_mutex());
   stream_->seed = static_cast<std::int64_t>(seed), stream_->offset = 0;
 }
 std::uint64_t Generator::seed() const {
-  std::lock_guard lock(graph::random_mutex());
+  const MutexLock lock(graph::random_mutex());
   return static_cast<std::uint64_t>(stream_->seed);
 }
 std::int64_t Generator::offset() const {
-  std::lock_guard lock(graph::random_mutex());
+  const MutexLock lock(graph::random_mutex());
   return stream_->offset;
 }
 void Generator::set_offset(std::int64_t offset) {
   if (offset < 0)
     fail(ErrorCode::InvalidArgument, "Generator", {}, "an offset of ", offset,
          ": so many numbers cannot have been taken");
-  std::lock_guard lock(graph::random_mutex());
+  const MutexLock lock(graph::random_mutex());
   stream_->offset = graph::RandomStream::after(0, offset);
 }
 Generator Generator::clone() const {
   Generator g;
-  std::lock_guard lock(graph::random_mutex());
+  const MutexLock lock(graph::random_mutex());
   g.stream_->seed = stream_->seed, g.stream_->offset = stream_->offset;
   return g;
 }

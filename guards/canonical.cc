@@ -5,6 +5,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "guards/float_math.h"
 #include "guards/shape_env_impl.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 // Which traces are still there: an Int that a function has left somewhere may outlive its own.
 struct Living {
-  std::mutex mu;
+  Mutex mu;
   std::unordered_set<std::uint64_t> serials;
   std::atomic<std::uint64_t> deaths{0};
   static Living& get() {
@@ -26,7 +27,7 @@ struct Living {
 std::uint64_t new_serial() {
   static std::atomic<std::uint64_t> next{1};
   Living& l = Living::get();
-  std::lock_guard lock(l.mu);
+  const MutexLock lock(l.mu);
   return *l.serials.insert(next++).first;
 }
 
@@ -35,7 +36,7 @@ std::uint64_t new_serial() {
 ShapeEnv::ShapeEnv() : impl_(std::make_unique<Impl>()), serial_(new_serial()) {}
 ShapeEnv::~ShapeEnv() {
   Living& l = Living::get();
-  std::lock_guard lock(l.mu);
+  const MutexLock lock(l.mu);
   l.serials.erase(serial_);
   l.deaths.fetch_add(1, std::memory_order_release);
 }
@@ -44,7 +45,7 @@ bool ShapeEnv::is_alive(std::uint64_t serial) {
   thread_local std::uint64_t known = 0, deaths = 0;  // the last that was asked for, and how many had died by then
   Living& l = Living::get();
   if (const std::uint64_t now = l.deaths.load(std::memory_order_acquire); known == serial && deaths == now) return true;
-  std::lock_guard lock(l.mu);
+  const MutexLock lock(l.mu);
   if (l.serials.count(serial) == 0) return false;
   known = serial, deaths = l.deaths.load(std::memory_order_relaxed);
   return true;

@@ -1,13 +1,13 @@
 #pragma once
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "guards/polynomial.h"
 #include "guards/shape_env.h"
 
@@ -80,7 +80,7 @@ struct ShapeEnv::Impl {
   std::deque<std::vector<const Expr*>> arg_lists;
   InterningTable table;
 
-  std::mutex after_freeze;  // guards the table once the trace is over
+  Mutex after_freeze;  // guards the table once the trace is over
 
   // ---- facts, from guards; each is a canonical boolean known to hold
   std::unordered_set<const Expr*> known_true;

@@ -1,13 +1,13 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "graph/shape_rules.h"
 #include "operators/checks.h"
 #include "operators/rows.h"
@@ -41,7 +41,7 @@ struct Matrix {
 class FirstFailure {
  public:
   void note(std::int64_t matrix, std::int64_t order) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!found_ || matrix < found_->first) found_ = {matrix, order};
   }
   /// tell(order, " of the batch" text)
@@ -54,7 +54,7 @@ class FirstFailure {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::optional<std::pair<std::int64_t, std::int64_t>> found_;
 };
 

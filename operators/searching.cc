@@ -1,8 +1,8 @@
 // Binary searches in sorted rows, histograms, and the order statistics that one element of a row answers.
 #include "reprise/searching.h"
+#include "base/mutex.h"
 
 #include <cmath>
-#include <mutex>
 
 #include "base/errors.h"
 #include "graph/api_args.h"
@@ -96,7 +96,7 @@ void count_bins(const TensorView& x, const TensorView& out, double low_number, d
     return kernels::reference::fault(
         a, ErrorCode::InvalidArgument,
         "the range [" + std::to_string(low) + ", " + std::to_string(high) + "] is not finite");
-  std::mutex adding;
+  Mutex adding;
   parallel(x.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
     std::vector<std::int64_t> own(count.size());
     std::int64_t index[kMaxRank] = {}, rest = begin, at = 0;
@@ -113,7 +113,7 @@ void count_bins(const TensorView& x, const TensorView& out, double low_number, d
         index[d] = 0;
       }
     }
-    const std::lock_guard lock(adding);
+    const MutexLock lock(adding);
     for (std::size_t i = 0; i < own.size(); ++i) count[i] += own[i];
   });
   write_row(out, 0, out.strides[0], bins, count.data());

@@ -1,11 +1,11 @@
 #include "passes/registered.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/list.h"
+#include "base/mutex.h"
 #include "graph/text.h"
 #include "passes/pass.h"
 
@@ -16,7 +16,7 @@ using graph::OutputSpec;
 
 namespace {
 
-std::mutex g_mutex;
+Mutex g_mutex;
 /// Of both lists; registrations make a new one.
 std::shared_ptr<const Registered>& table() {
   static auto& all = *new std::shared_ptr<const Registered>;
@@ -40,7 +40,7 @@ std::size_t size_of(const RegisteredPattern& p) {
 /// A changed copy, which becomes the table. False: `change` did nothing.
 template <class F>
 bool update(F&& change) {
-  std::lock_guard lock(g_mutex);
+  const MutexLock lock(g_mutex);
   auto next = table() ? std::make_shared<Registered>(*table()) : std::make_shared<Registered>();
   if (!change(*next)) return false;
   if (next->passes.empty() && next->patterns.empty()) table().reset();
@@ -115,7 +115,7 @@ bool remove_pattern(std::string_view name) {
 }
 
 std::shared_ptr<const Registered> registered() {
-  std::lock_guard lock(g_mutex);
+  const MutexLock lock(g_mutex);
   return table();
 }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "base/nearest.h"
 #include "base/shown.h"
 #include "reprise/safetensors.h"
@@ -264,8 +264,9 @@ struct SafeTensors::File : TensorFile {
   std::int64_t data_offset = 0;
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, std::string> metadata;
-  std::mutex mu;
-  std::map<std::string, Tensor, std::less<>> made;  // guarded by mu. They hold the mapping, not this: no cycle
+  Mutex mu;
+  // They hold the mapping, not this: no cycle.
+  std::map<std::string, Tensor, std::less<>> made REPRISE_GUARDED_BY(mu);
 
   Tensor make(const std::string& name, const Entry& e, SourceLoc loc) const {
     const std::int64_t bytes = e.end - e.begin;
@@ -304,7 +305,7 @@ Tensor SafeTensors::at(std::string_view name, SourceLoc loc) const {
     fail(ErrorCode::InvalidArgument, "SafeTensors::at", loc, "'", shown(file_->path), "' has no tensor '", shown(name),
          "'; ", hint);
   }
-  std::lock_guard lock(file_->mu);
+  const MutexLock lock(file_->mu);
   Tensor& t = file_->made[found->first];
   if (!t.defined()) t = file_->make(found->first, found->second, loc);
   return t;

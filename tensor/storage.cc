@@ -2,13 +2,13 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/fork.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "device/device_memory.h"
 #include "tensor/frozen.h"
@@ -166,7 +166,8 @@ constinit std::atomic<bool> any_discarded{false};
 namespace {
 struct DiscardedNames {
   ForkMutex mu;
-  std::unordered_map<std::uint64_t, std::pair<std::string, SourceLoc>> by_number;  // guarded by mu; of those that live
+  std::unordered_map<std::uint64_t, std::pair<std::string, SourceLoc>> by_number
+      REPRISE_GUARDED_BY(mu);  // of those that live
 };
 // Never destroyed: tensors of static variables die after it would.
 DiscardedNames& discarded_names() {
@@ -175,14 +176,14 @@ DiscardedNames& discarded_names() {
 }
 void forget_discarded(std::uint64_t number) noexcept {
   if (!any_discarded.load(std::memory_order_relaxed)) return;
-  std::lock_guard lock(discarded_names().mu);
+  const MutexLock lock(discarded_names().mu);
   discarded_names().by_number.erase(number);
 }
 }  // namespace
 
 void discard_storage(Storage& s, std::string name, SourceLoc by) {
   {
-    std::lock_guard lock(discarded_names().mu);
+    const MutexLock lock(discarded_names().mu);
     discarded_names().by_number[s.frozen.load(std::memory_order_relaxed)] = {std::move(name), by};
   }
   any_discarded.store(true, std::memory_order_relaxed);
@@ -193,7 +194,7 @@ void discard_storage(Storage& s, std::string name, SourceLoc by) {
 void refuse_discarded(const TensorImpl& t, std::string_view what, SourceLoc loc) {
   std::pair<std::string, SourceLoc> told;
   {
-    std::lock_guard lock(discarded_names().mu);
+    const MutexLock lock(discarded_names().mu);
     told = discarded_names().by_number[t.storage->frozen.load(std::memory_order_relaxed)];
   }
   fail(ErrorCode::StorageFreed, std::string(what).c_str(), loc, "the elements of '", told.first, "' (", t.numel(),

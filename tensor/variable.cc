@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fork.h"
+#include "base/mutex.h"
 
 namespace reprise {
 
@@ -53,14 +54,14 @@ struct Variables {
   }
   static void holds(const Tensor* at, TensorImpl* before, TensorImpl* now) {
     if (before == now) return;
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     for_each_at(at, before, [&](Variable& v) {
       unlink(v);
       link(v, now);
     });
   }
   static void gone(const Tensor* at, TensorImpl* value) {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     for_each_at(at, value, [&](Variable& v) {
       unlink(v);
       v.at_.store(nullptr, std::memory_order_release);
@@ -74,12 +75,12 @@ constinit std::atomic<Variable*> Variables::empty[1 << kEmptyBits]{};
 Variable::Variable(const Tensor* at, TensorImpl* value) : at_(at), value_(nullptr) { Variables::link(*this, value); }
 
 Variable::~Variable() {
-  std::lock_guard lock(Variables::mu);
+  const MutexLock lock(Variables::mu);
   if (at_.load(std::memory_order_relaxed)) Variables::unlink(*this);
 }
 
 std::shared_ptr<Variable> watch(const Tensor& handle) {
-  std::lock_guard lock(Variables::mu);
+  const MutexLock lock(Variables::mu);
   std::shared_ptr<Variable> known;
   Variables::for_each_at(&handle, handle.impl(), [&](Variable& v) {
     if (!known) known = v.weak_from_this().lock();
@@ -89,7 +90,7 @@ std::shared_ptr<Variable> watch(const Tensor& handle) {
 }
 
 bool is_watched(const Tensor& handle) {
-  std::lock_guard lock(Variables::mu);
+  const MutexLock lock(Variables::mu);
   bool watched = false;
   Variables::for_each_at(&handle, handle.impl(), [&](Variable&) { watched = true; });
   return watched;

@@ -1,11 +1,11 @@
 // What is proved of a specialization (docs/validation.md).
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <unordered_set>
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "kernels/loop/analysis.h"
 #include "runtime/build/specialization.h"
 #include "runtime/build/validation.h"
@@ -26,7 +26,7 @@ using runtime::ValidationReport;
 namespace {
 
 struct State {
-  std::mutex mu;
+  Mutex mu;
   ValidationReport report;
   std::unordered_set<std::string> seen;
   static State& get() {
@@ -229,7 +229,7 @@ void validate(const Specialization& s, const std::vector<Claim>& claims) {
   key += print(s.program.lowered);
   for (const Claim& c : claims) key += text_of(c) + "\n";
   {
-    std::lock_guard lock(state.mu);
+    const MutexLock lock(state.mu);
     ++state.report.specializations;
     if (!state.seen.insert(std::to_string(std::hash<std::string>()(key)) + "/" + std::to_string(key.size())).second) {
       ++state.report.repeated;
@@ -245,7 +245,7 @@ void validate(const Specialization& s, const std::vector<Claim>& claims) {
   const std::int64_t ns =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
   {
-    std::lock_guard lock(state.mu);
+    const MutexLock lock(state.mu);
     ValidationReport& r = state.report;
     r.claims += proof.asked;
     r.quick += proof.counts.quick;
@@ -261,7 +261,7 @@ void validate(const Specialization& s, const std::vector<Claim>& claims) {
 
 ValidationReport report() {
   State& state = State::get();
-  std::lock_guard lock(state.mu);
+  const MutexLock lock(state.mu);
   return state.report;
 }
 

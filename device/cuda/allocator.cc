@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device::cuda {
@@ -38,7 +39,7 @@ void* Allocator::take_cached(std::int64_t bytes, std::uint64_t stream) {
 }
 
 void Allocator::collect() {
-  std::erase_if(waiting_, [&](Waiting& w) {
+  std::erase_if(waiting_, [&](Waiting& w) REPRISE_REQUIRES(mu_) {
     CUresult r = cu().cuEventQuery(w.event);
     if (r == CUDA_ERROR_NOT_READY) return false;
     warn(cu().cuEventDestroy(w.event), "destroying an event");
@@ -50,7 +51,7 @@ void Allocator::collect() {
 void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t held) {
   check_usable();
   const std::int64_t bytes = class_bytes(wanted);
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   if (!waiting_.empty()) context_.enter(), collect();
   void* p = take_cached(bytes, stream.id());
   if (!p) {
@@ -84,7 +85,7 @@ void* Allocator::allocate(std::int64_t wanted, CudaStream& stream, std::int64_t 
 }
 
 void Allocator::free(void* p, CudaStream* under) noexcept {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   auto it = live_.find(p);
   if (it == live_.end()) return;
   Block block = it->second;
@@ -123,17 +124,17 @@ void Allocator::trim_locked() {
 
 void Allocator::trim() {
   context_.enter();
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   trim_locked();
 }
 
 void Allocator::set_limit(std::int64_t bytes) {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   limit_ = bytes;
 }
 
 Allocator::Stats Allocator::stats() {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return {live_bytes_, cached_bytes_, peak_};
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "device/cuda/context.h"
 #include "device/cuda/stream.h"
@@ -39,17 +39,18 @@ class Allocator {
     Block block;
     CUevent event;
   };
-  void* take_cached(std::int64_t bytes, std::uint64_t stream);  // under mu_
-  void collect();                                               // under mu_: blocks whose events are over
-  void trim_locked();                                           // under mu_
+  void* take_cached(std::int64_t bytes, std::uint64_t stream) REPRISE_REQUIRES(mu_);
+  void collect() REPRISE_REQUIRES(mu_);  // blocks whose events are over
+  void trim_locked() REPRISE_REQUIRES(mu_);
 
   const Context& context_;
-  std::mutex mu_;
-  std::unordered_map<void*, Block> live_;  // guarded by mu_
-  // guarded by mu_; by stream and size
-  std::map<std::pair<std::uint64_t, std::int64_t>, std::vector<void*>> cached_;
-  std::vector<Waiting> waiting_;                                           // guarded by mu_
-  std::int64_t live_bytes_ = 0, cached_bytes_ = 0, peak_ = 0, limit_ = 0;  // guarded by mu_
+  Mutex mu_;
+  std::unordered_map<void*, Block> live_ REPRISE_GUARDED_BY(mu_);
+  /// By stream and size.
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::vector<void*>> cached_ REPRISE_GUARDED_BY(mu_);
+  std::vector<Waiting> waiting_ REPRISE_GUARDED_BY(mu_);
+  std::int64_t live_bytes_ REPRISE_GUARDED_BY(mu_) = 0, cached_bytes_ REPRISE_GUARDED_BY(mu_) = 0,
+                           peak_ REPRISE_GUARDED_BY(mu_) = 0, limit_ REPRISE_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace reprise::device::cuda

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "base/mutex.h"
 #include "device/cuda/allocator.h"
 #include "device/cuda/blaslt.h"
 #include "device/cuda/captures.h"
@@ -183,10 +184,10 @@ std::string why_no_cuda(int index) {
 }
 
 Backend& cuda_backend(int index) {
-  static std::mutex mu;
+  static Mutex mu;
   // guarded by mu; never destroyed: tensors may outlive static objects
   static auto* made = new std::array<std::unique_ptr<CudaBackend>, 256>;
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   std::unique_ptr<CudaBackend>& b = (*made)[static_cast<std::size_t>(index)];
   if (!b) b = std::make_unique<CudaBackend>(index);
   return *b;

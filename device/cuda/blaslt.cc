@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace reprise::device::cuda {
 
@@ -198,7 +199,7 @@ bool Products::open() {
 }
 
 std::string Products::description() {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   if (who() == Who::Own) return "own kernels (REPRISE_CUDA_PRODUCTS=own)";
   if (!open()) return "own kernels (" + why_ + ")";
   std::size_t v = lt_->cublasLtGetVersion();
@@ -276,7 +277,7 @@ std::optional<std::int64_t> Products::workspace(const Product& p, std::string_vi
   if (w == Who::Own || (w == Who::Auto && std::min(p.m, p.n) <= kFewProductRows)) return std::nullopt;
   const std::optional<LtProblem> q = lt_problem(p);
   if (!q) return std::nullopt;
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   if (!open() || declined_.count(*q)) return std::nullopt;
   // Arguments may lie anywhere, and somewhere else at the next run: whatever their alignment turns out to be, there
   // must be a way, and memory for it.
@@ -319,7 +320,7 @@ void Products::enqueue(const Product& p, std::string_view name, std::int64_t wor
   at.c = next(p.c.offset);
   if (workspace_bytes) at.workspace = *addresses;
   const LtProblem q = *lt_problem(p);
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   REPRISE_CHECK(lt_ != nullptr);
   std::uint64_t bits = 0;
   for (void* x : {at.a, at.b, at.bias, at.c}) bits |= reinterpret_cast<std::uint64_t>(x);

@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "device/cuda/blaslt_api.h"
 #include "device/cuda/context.h"
@@ -65,27 +65,27 @@ class Products {
   };
   struct Descriptors;
   std::int64_t most_workspace() const;
-  bool open();                                   // under mu_
-  bool usable(const BlasLt&, std::string& why);  // under mu_
-  /// What the library would do where every address is a multiple of `alignment`; asked once. Under mu_.
+  bool open() REPRISE_REQUIRES(mu_);
+  bool usable(const BlasLt&, std::string& why) REPRISE_REQUIRES(mu_);
+  /// What the library would do where every address is a multiple of `alignment`; asked once.
   const Choice& choose(const LtProblem&, const Product&, std::string_view name, std::int64_t alignment,
-                       std::int64_t most_workspace);
-  /// Does it leave this one to own kernels? Under mu_, as all below.
-  bool declines(lt::Status, const Product&, std::string_view name);
-  [[noreturn]] void decline(const LtProblem&, const Product&, std::string_view name, lt::Status);
-  void tell_declined(const Product&, std::string_view name, lt::Status) const;
-  void check(lt::Status, const Product&, std::string_view name) const;
-  std::string words(lt::Status) const;
+                       std::int64_t most_workspace) REPRISE_REQUIRES(mu_);
+  /// Does it leave this one to own kernels?
+  bool declines(lt::Status, const Product&, std::string_view name) REPRISE_REQUIRES(mu_);
+  [[noreturn]] void decline(const LtProblem&, const Product&, std::string_view name, lt::Status) REPRISE_REQUIRES(mu_);
+  void tell_declined(const Product&, std::string_view name, lt::Status) const REPRISE_REQUIRES(mu_);
+  void check(lt::Status, const Product&, std::string_view name) const REPRISE_REQUIRES(mu_);
+  std::string words(lt::Status) const REPRISE_REQUIRES(mu_);
 
   const Context& context_;
-  std::mutex mu_;
-  bool opened_ = false;         // guarded by mu_, as all below
-  std::unique_ptr<BlasLt> lt_;  // null after opening: there is none, and why_ says why
-  std::string why_;
-  lt::Handle handle_ = nullptr;  // lives as long as the process
-  std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_;
-  std::set<LtProblem> declined_;  // by the library, when it was told to do them
-  std::set<lt::Status> warned_;   // of, once each
+  Mutex mu_;
+  bool opened_ REPRISE_GUARDED_BY(mu_) = false;
+  std::unique_ptr<BlasLt> lt_ REPRISE_GUARDED_BY(mu_);  // null after opening: there is none, and why_ says why
+  std::string why_ REPRISE_GUARDED_BY(mu_);
+  lt::Handle handle_ REPRISE_GUARDED_BY(mu_) = nullptr;  // lives as long as the process
+  std::map<std::tuple<LtProblem, std::int64_t, std::int64_t>, Choice> choices_ REPRISE_GUARDED_BY(mu_);
+  std::set<LtProblem> declined_ REPRISE_GUARDED_BY(mu_);  // by the library, when it was told to do them
+  std::set<lt::Status> warned_ REPRISE_GUARDED_BY(mu_);   // of, once each
 };
 
 }  // namespace reprise::device::cuda

@@ -1,6 +1,7 @@
 #include "device/cuda/captures.h"
 
 #include "base/errors.h"
+#include "base/mutex.h"
 
 namespace reprise::device::cuda {
 
@@ -12,7 +13,7 @@ constexpr std::size_t kGraphsMax = 4096;
 
 void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, bool flat,
                     const std::function<void(CapturedGraph&)>& use) {
-  std::lock_guard lock(mu_);  // while it is used, too: the driver's graphs are not for two threads at a time
+  const MutexLock lock(mu_);  // while it is used, too: the driver's graphs are not for two threads at a time
   if (n.work.key.empty()) {
     CapturedGraph own(captured(n, addresses), flat);
     return use(own);
@@ -27,14 +28,14 @@ void Captures::with(const CapturedNode& n, const std::vector<void*>& addresses, 
 }
 
 void Captures::queue(const CapturedNode& n, const std::vector<void*>& addresses, CUstream stream) {
-  std::lock_guard lock(mu_);  // works are for one thread at a time
+  const MutexLock lock(mu_);  // works are for one thread at a time
   n.work.enqueue(stream, addresses.data());
 }
 
 CUgraph Captures::captured(const CapturedNode& n, const std::vector<void*>& addresses) {
   context_.enter();
   if (!side_) side_ = std::make_unique<CudaStream>(context_, 0);
-  std::lock_guard capturing(context_.capturing);
+  const MutexLock capturing(context_.capturing);
   // Relaxed: a library that loads its code late may call what the other modes forbid, and nothing else is in this
   // stream.
   check(cu().cuStreamBeginCapture(side_->handle(), CU_STREAM_CAPTURE_MODE_RELAXED), "capturing the work of", n.name);

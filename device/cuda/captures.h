@@ -2,10 +2,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "device/cuda/captured_graph.h"
 #include "device/cuda/context.h"
@@ -26,11 +26,12 @@ class Captures {
   void queue(const CapturedNode&, const std::vector<void*>& addresses, CUstream);
 
  private:
-  CUgraph captured(const CapturedNode&, const std::vector<void*>& addresses);  // under mu_
+  CUgraph captured(const CapturedNode&, const std::vector<void*>& addresses) REPRISE_REQUIRES(mu_);
 
   const Context& context_;
-  std::mutex mu_;
-  std::unique_ptr<CudaStream> side_;  // guarded by mu_, as the next; for captures alone: nothing ever runs in it
+  Mutex mu_;
+  std::unique_ptr<CudaStream> side_
+      REPRISE_GUARDED_BY(mu_);  // as the next; for captures alone: nothing ever runs in it
   struct Key {
     std::vector<std::int64_t> work;
     std::vector<void*> addresses;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/mutex.h"
 #include "device/cuda/stream.h"
 
 namespace reprise::device::cuda {
@@ -21,7 +22,7 @@ std::int64_t class_bytes(std::uint32_t cells) {
 void* CellBlocks::take(std::uint32_t cells) {
   const std::int64_t bytes = class_bytes(cells);
   context_.enter();
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   std::vector<Free>& free = free_[bytes];
   for (auto it = free.begin(); it != free.end(); ++it) {
     if (it->over && cu().cuEventQuery(it->over) == CUDA_ERROR_NOT_READY) continue;
@@ -57,7 +58,7 @@ void CellBlocks::give_back(void* block, std::uint32_t cells, std::uint64_t last)
       warn(context_.synchronize(), "waiting for the device");
     }
   }
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   free_[class_bytes(cells)].push_back({block, over});
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/cuda/context.h"
 
 namespace reprise::device::cuda {
@@ -23,13 +23,13 @@ class CellBlocks {
   struct Free {
     void* block;
     CUevent over;
-  };                              // over: null when nothing runs
-  void* cut(std::int64_t bytes);  // under mu_
+  };  // over: null when nothing runs
+  void* cut(std::int64_t bytes) REPRISE_REQUIRES(mu_);
 
   const Context& context_;
-  std::mutex mu_;
-  std::map<std::int64_t, std::vector<Free>> free_;  // guarded by mu_; by size
-  char* slab_ = nullptr;                            // guarded by mu_: what is left of the latest one
+  Mutex mu_;
+  std::map<std::int64_t, std::vector<Free>> free_ REPRISE_GUARDED_BY(mu_);  // by size
+  char* slab_ REPRISE_GUARDED_BY(mu_) = nullptr;                            // what is left of the latest one
   std::int64_t slab_left_ = 0;
 };
 

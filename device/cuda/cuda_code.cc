@@ -1,9 +1,9 @@
 // Users' kernels as text (reprise/cuda_code.h).
 #include "reprise/cuda_code.h"
+#include "base/mutex.h"
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/errors.h"
@@ -21,10 +21,10 @@ struct CudaCode::State {
   const std::string text;
   const std::vector<std::string> options;
   // held while code is compiled, too: who needs it waits
-  std::mutex mu;
-  std::map<CUcontext, CUmodule> modules;  // guarded by mu, as all below
-  std::map<std::pair<CUcontext, std::string>, CUfunction> functions;
-  std::map<CUfunction, std::uint32_t> shared;  // dynamic shared memory that was asked for
+  Mutex mu;
+  std::map<CUcontext, CUmodule> modules REPRISE_GUARDED_BY(mu);
+  std::map<std::pair<CUcontext, std::string>, CUfunction> functions REPRISE_GUARDED_BY(mu);
+  std::map<CUfunction, std::uint32_t> shared REPRISE_GUARDED_BY(mu);  // dynamic shared memory that was asked for
 
   bool is_ptx() const {
     return text.find(".version") != std::string::npos && text.find(".target") != std::string::npos &&
@@ -36,7 +36,7 @@ struct CudaCode::State {
     CUcontext context = nullptr;
     check(cu().cuCtxGetCurrent(&context), "asking for the context");
     if (!context) fail(ErrorCode::DeviceUnavailable, "cuda", {}, "this thread has no context of a CUDA device");
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     auto at = functions.find({context, entry});
     if (at == functions.end()) {
       CUfunction made = nullptr;
@@ -58,7 +58,7 @@ struct CudaCode::State {
   }
 
  private:
-  CUmodule module(CUcontext context) {
+  CUmodule module(CUcontext context) REPRISE_REQUIRES(mu) {
     auto it = modules.find(context);
     if (it == modules.end())
       it = modules.emplace(context, device::cuda::load_module(is_ptx() ? text : compiled(), "CudaCode")).first;

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <mutex>
 #include <vector>
 
 #include "base/errors.h"
@@ -74,6 +73,7 @@ std::string open(Driver& d) {
   };
 #define REPRISE_CUDA_NEED(name) d.name = reinterpret_cast<decltype(d.name)>(find(REPRISE_NAME(name), true));
 #define REPRISE_CUDA_MAY(name) d.name = reinterpret_cast<decltype(d.name)>(find(REPRISE_NAME(name), false));
+#include "base/mutex.h"
 #include "device/cuda/driver.def"
 #undef REPRISE_CUDA_NEED
 #undef REPRISE_CUDA_MAY
@@ -115,7 +115,7 @@ const Opened& opened() {
 
 // What made the context unusable; empty while it is well.
 constinit ForkMutex failure_mu;
-std::string failure;  // guarded by failure_mu
+std::string failure REPRISE_GUARDED_BY(failure_mu);
 
 bool is_final(CUresult r) {
   switch (r) {
@@ -158,7 +158,7 @@ void check_usable() {
     fail(ErrorCode::DeviceFailed, "cuda", {},
          "this process was forked from one that had used CUDA, and the driver does not work in a child: fork before "
          "the first use of the device, or start another program (exec)");
-  std::lock_guard lock(failure_mu);
+  const MutexLock lock(failure_mu);
   fail(ErrorCode::DeviceFailed, "cuda", {},
        "the device failed earlier and cannot be used until the process starts again: ", failure);
 }
@@ -170,7 +170,7 @@ void check(CUresult r, const char* doing, std::string_view kernel) {
   std::string what = words(opened().table, r);
   const bool final = is_final(r);
   if (final) {
-    std::lock_guard lock(failure_mu);
+    const MutexLock lock(failure_mu);
     failure = what + " while " + doing + (kernel.empty() ? "" : " " + std::string(kernel));
     failed.store(true, std::memory_order_release);
   }

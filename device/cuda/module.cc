@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "device/cuda/assemble.h"
 
 namespace reprise::device::cuda {
@@ -43,7 +44,7 @@ CudaKernel::~CudaKernel() { unloads_.add(module_); }
 void Unloads::add(CUmodule module) noexcept {
   bool many = false;
   try {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     waiting_.push_back(module);
     many = waiting_.size() >= kAtOnce;
   } catch (const std::bad_alloc&) {
@@ -57,7 +58,7 @@ void Unloads::add(CUmodule module) noexcept {
 void Unloads::now() noexcept {
   std::vector<CUmodule> all;
   {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     all.swap(waiting_);
   }
   if (all.empty()) return;
@@ -79,7 +80,7 @@ Kernel::Resources CudaKernel::resources() const {
 
 KernelPtr Kernels::load(const ImagePtr& image) {
   const std::size_t hash = std::hash<std::string>()(image->code);
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   auto [it, end] = loaded_.equal_range(hash);
   while (it != end) {
     std::shared_ptr<const CudaKernel> k = it->second.lock();

@@ -1,10 +1,10 @@
 #pragma once
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "device/cuda/context.h"
 
@@ -27,8 +27,8 @@ class Unloads {
  private:
   static constexpr std::size_t kAtOnce = 64;
   const Context& context_;
-  std::mutex mu_;
-  std::vector<CUmodule> waiting_;  // guarded by mu_
+  Mutex mu_;
+  std::vector<CUmodule> waiting_ REPRISE_GUARDED_BY(mu_);
 };
 
 /// A loaded kernel; unloads with the last reference. Recordings that run it hold one.
@@ -64,8 +64,9 @@ class Kernels {
  private:
   const Context& context_;
   Unloads unloads_;
-  std::mutex mu_;
-  std::unordered_multimap<std::size_t, std::weak_ptr<const CudaKernel>> loaded_;  // guarded by mu_; by hash of the code
+  Mutex mu_;
+  std::unordered_multimap<std::size_t, std::weak_ptr<const CudaKernel>> loaded_
+      REPRISE_GUARDED_BY(mu_);  // by hash of the code
 };
 
 }  // namespace reprise::device::cuda

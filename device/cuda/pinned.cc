@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device::cuda {
@@ -29,7 +30,7 @@ bool PinnedMemory::is_idle(Block& b) {
 void* PinnedMemory::allocate(std::int64_t wanted) {
   context_.enter();
   const std::int64_t bytes = class_bytes(wanted);
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   for (auto it = free_.begin(); it != free_.end(); ++it) {
     if (it->second.bytes != bytes || !is_idle(it->second)) continue;
     auto [p, block] = std::move(*it);
@@ -47,7 +48,7 @@ void* PinnedMemory::allocate(std::int64_t wanted) {
 }
 
 void PinnedMemory::free(void* p) noexcept {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   auto it = live_.find(static_cast<const char*>(p));
   if (it == live_.end()) return;
   free_.emplace_back(static_cast<char*>(p), std::move(it->second));
@@ -56,7 +57,7 @@ void PinnedMemory::free(void* p) noexcept {
 
 void PinnedMemory::used(const void* p, CudaStream& stream) {
   const char* at = static_cast<const char*>(p);
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   auto it = live_.upper_bound(at);
   REPRISE_CHECK(it != live_.begin() && at < std::prev(it)->first + std::prev(it)->second.bytes,
                 " the memory is not pinned");

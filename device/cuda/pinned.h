@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/cuda/context.h"
 #include "device/cuda/stream.h"
 
@@ -27,13 +27,13 @@ class PinnedMemory {
   struct Block {
     std::int64_t bytes;
     std::vector<Use> uses;
-  };                     ///< a stream's latest use stands for all of its
-  bool is_idle(Block&);  // under mu_: ends the uses that are over
+  };                                           ///< a stream's latest use stands for all of its
+  bool is_idle(Block&) REPRISE_REQUIRES(mu_);  // ends the uses that are over
 
   const Context& context_;
-  std::mutex mu_;
-  std::map<const char*, Block> live_;          // guarded by mu_; by first byte
-  std::vector<std::pair<char*, Block>> free_;  // guarded by mu_; perhaps still in use
+  Mutex mu_;
+  std::map<const char*, Block> live_ REPRISE_GUARDED_BY(mu_);          // by first byte
+  std::vector<std::pair<char*, Block>> free_ REPRISE_GUARDED_BY(mu_);  // perhaps still in use
 };
 
 }  // namespace reprise::device::cuda

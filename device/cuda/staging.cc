@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 
 namespace reprise::device::cuda {
 
@@ -30,7 +31,7 @@ char* Staging::take(std::int64_t bytes) {
 bool Staging::to_device(CUdeviceptr to, const void* from, std::int64_t bytes, CudaStream& s) {
   if (bytes == 0) return true;
   context_.enter();
-  std::lock_guard lock(mu_);  // to the end: the block is not given back before it is said what uses it
+  const MutexLock lock(mu_);  // to the end: the block is not given back before it is said what uses it
   char* at = take(bytes);
   if (!at) return false;
   std::memcpy(at, from, static_cast<std::size_t>(bytes));

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "device/cuda/pinned.h"
 
 namespace reprise::device::cuda {
@@ -22,14 +22,14 @@ class Staging {
   static constexpr std::int64_t kBlock = 64 << 10;
   /// Null: there is none.
   void* allocate(std::int64_t bytes);
-  /// Room in the current block; null: there is none. Under mu_.
-  char* take(std::int64_t bytes);
+  /// Room in the current block; null: there is none.
+  char* take(std::int64_t bytes) REPRISE_REQUIRES(mu_);
 
   const Context& context_;
   PinnedMemory& pinned_;
-  std::mutex mu_;
-  char* block_ = nullptr;  // guarded by mu_; given back when it is full, and waits for its copies there
-  std::int64_t used_ = 0;  // guarded by mu_
+  Mutex mu_;
+  char* block_ REPRISE_GUARDED_BY(mu_) = nullptr;  // given back when it is full, and waits for its copies there
+  std::int64_t used_ REPRISE_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace reprise::device::cuda

@@ -1,22 +1,22 @@
 #include "device/cuda/stream.h"
 
 #include <array>
-#include <mutex>
 #include <unordered_map>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 
 namespace reprise::device::cuda {
 
 namespace {
 
 // Streams that live, by id: a thread remembers its current stream's id, never a pointer that may be gone.
-std::mutex mu;
+Mutex mu;
 std::unordered_map<std::uint64_t, CudaStream*>& live() {
   static auto* all = new std::unordered_map<std::uint64_t, CudaStream*>;  // guarded by mu
   return *all;
 }
-std::uint64_t next_id = 1;  // guarded by mu
+std::uint64_t next_id REPRISE_GUARDED_BY(mu) = 1;
 
 thread_local std::array<std::uint64_t, 256> current{};  // by device; 0: the device's default stream
 
@@ -25,14 +25,14 @@ thread_local std::array<std::uint64_t, 256> current{};  // by device; 0: the dev
 CudaStream::CudaStream(const Context& c, int priority) : context_(c) {
   c.enter();
   check(cu().cuStreamCreateWithPriority(&handle_, CU_STREAM_NON_BLOCKING, priority), "making a stream");
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   id_ = next_id++;
   live().emplace(id_, this);
 }
 
 CudaStream::~CudaStream() {
   {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     live().erase(id_);
   }
   context_.enter_quietly();
@@ -55,7 +55,7 @@ bool CudaStream::idle() {
 CudaStream& current_stream(const Context& context, CudaStream& fallback) {
   std::uint64_t id = current[static_cast<std::size_t>(context.index)];
   if (id == 0) return fallback;
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   auto it = live().find(id);
   if (it == live().end())
     fail(ErrorCode::InvalidArgument, "cuda", {}, "this thread's current stream was destroyed: set another one");
@@ -63,7 +63,7 @@ CudaStream& current_stream(const Context& context, CudaStream& fallback) {
 }
 
 bool with_stream(std::uint64_t id, const std::function<void(CudaStream&)>& f) {
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   auto it = live().find(id);
   if (it == live().end()) return false;
   f(*it->second);

@@ -2,18 +2,18 @@
 
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <variant>
 
 #include "base/errors.h"
+#include "base/mutex.h"
 #include "device/host_memory.h"
 
 namespace reprise::device {
 namespace {
 
-std::mutex mu;
-NullRecord record;  // guarded by mu
+Mutex mu;
+NullRecord record REPRISE_GUARDED_BY(mu);
 std::atomic<bool> kernels_on{false};
 
 class NullKernel final : public Kernel {
@@ -72,7 +72,7 @@ class NullExec final : public GraphExec {
       if (captured) captured->work.enqueue(nullptr, l.pointers.data());
       launches.push_back(std::move(l));
     }
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     ++(queued_ ? record.queued : record.graph_launches);
     record.launches.insert(record.launches.end(), launches.begin(), launches.end());
   }
@@ -95,12 +95,12 @@ class NullGraph final : public Graph {
     return static_cast<Node>(nodes_.size() - 1);
   }
   std::unique_ptr<GraphExec> instantiate(std::unique_ptr<GraphExec> reuse) override {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     ++(is_graph(reuse) ? record.reused : record.instantiated);
     return std::make_unique<NullExec>(std::move(nodes_));
   }
   std::unique_ptr<GraphExec> queue(std::unique_ptr<GraphExec> reuse) override {
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     if (is_graph(reuse)) ++record.reused;
     return std::make_unique<NullExec>(std::move(nodes_), !is_graph(reuse));
   }
@@ -136,12 +136,12 @@ class NullBackend final : public Backend {
 
   void copy_from_host(void* to, const void* from, std::int64_t bytes, Stream&) override {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     record.copied_to += bytes;
   }
   void copy_to_host(void* to, const void* from, std::int64_t bytes, Stream&) override {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
-    std::lock_guard lock(mu);
+    const MutexLock lock(mu);
     record.copied_from += bytes;
   }
   void copy(void* to, const void* from, std::int64_t bytes, Stream&) override {
@@ -173,7 +173,7 @@ class NullBackend final : public Backend {
 }  // namespace
 
 NullRecord take_null_record() {
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   return std::exchange(record, {});
 }
 void set_null_kernels(bool on) { kernels_on = on; }

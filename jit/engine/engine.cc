@@ -35,6 +35,7 @@
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/phases.h"
 #include "base/thread_object.h"
 #include "jit/engine/disk_cache.h"
@@ -158,9 +159,9 @@ std::string shown_name(std::string_view label, const std::string& name) {
 /// A line for perf, which looks for the names of code that is in no file in /tmp/perf-<process>.map.
 void tell_perf(const void* at, std::size_t bytes, const std::string& shown) {
   static ForkMutex mu;
-  static files::File file;  // guarded by mu, as is the process that it is of
+  static files::File file REPRISE_GUARDED_BY(mu);  // as is the process that it is of
   static pid_t process = 0;
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
   std::string why;
   if (std::exchange(process, getpid()) != getpid()) file = files::open_to_write(path, why);

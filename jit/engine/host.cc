@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <sstream>
 
 #include "base/errors.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 #include "device/cpu_info.h"
 #include "jit/engine/engine.h"
 
@@ -58,7 +58,7 @@ const Host& host() {
   if (!cpu.refusal.empty()) fail(ErrorCode::InvalidArgument, "REPRISE_CPU", {}, cpu.refusal);
   static ForkMutex mu;
   static auto& made = *new std::map<const device::CpuInfo*, Host>;  // guarded by mu
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   if (const auto it = made.find(&cpu); it != made.end()) return it->second;
   return made.emplace(&cpu, made_of(cpu)).first->second;
 }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/counters.h"
+#include "base/mutex.h"
 
 namespace reprise::jit {
 
@@ -52,7 +53,7 @@ class KernelCache {
     std::promise<Ptr> promise;
     std::shared_future<Ptr> future;
     {
-      std::unique_lock lock(mu_);
+      MutexLock lock(mu_);
       if (auto it = entries_.find(key); it != entries_.end()) {
         future = it->second;
         KernelCounts::found();
@@ -68,7 +69,7 @@ class KernelCache {
       return made;
     } catch (...) {
       {
-        std::lock_guard lock(mu_);
+        const MutexLock lock(mu_);
         entries_.erase(key);
       }
       promise.set_exception(std::current_exception());
@@ -78,19 +79,19 @@ class KernelCache {
 
   /// Forgets what nobody else holds.
   void drop_unused() {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     drop_unused_locked();
   }
 
  private:
-  void drop_unused_locked() {
+  void drop_unused_locked() REPRISE_REQUIRES(mu_) {
     std::erase_if(entries_, [](const auto& e) {
       return e.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready && e.second.get().use_count() == 1;
     });
   }
   const std::size_t most_;
-  std::mutex mu_;
-  std::unordered_map<std::string, std::shared_future<Ptr>> entries_;  // guarded by mu_
+  Mutex mu_;
+  std::unordered_map<std::string, std::shared_future<Ptr>> entries_ REPRISE_GUARDED_BY(mu_);
 };
 
 }  // namespace reprise::jit

@@ -2,11 +2,11 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "device/host_memory.h"
 #include "device/parallel.h"
 #include "kernels/cpu/micro_kernels.h"
@@ -146,8 +146,8 @@ void multiply(const MatmulKernels&, std::span<const ProductCall>, const Fragment
 template <class F>
 void reporting(const NativeArgs& args, F&& f) {
   auto report = [&](ErrorCode code, std::string message) {
-    static std::mutex mu;
-    std::lock_guard lock(mu);
+    static Mutex mu;
+    const MutexLock lock(mu);
     *args.fault = {true, code, std::move(message)};
   };
   try {

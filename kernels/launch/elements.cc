@@ -2,9 +2,9 @@
 
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "graph/shape_rules.h"
 #include "guards/general.h"
 #include "guards/shape_env.h"
@@ -31,7 +31,7 @@ std::optional<Int> broadcast_step(Int size, Int to) {
 namespace {
 /// By trace.
 struct Reads {
-  std::mutex mu;
+  Mutex mu;
   std::map<std::uint64_t, std::vector<ElementRead>> all;
   static Reads& get() {
     static Reads* r = new Reads;
@@ -42,7 +42,7 @@ struct Reads {
 
 void note_read(const guards::ShapeEnv& env, ElementRead read) {
   Reads& reads = Reads::get();
-  std::lock_guard lock(reads.mu);
+  const MutexLock lock(reads.mu);
   auto [at, is_new] = reads.all.try_emplace(env.serial());
   at->second.push_back(std::move(read));
   if (is_new) std::erase_if(reads.all, [](const auto& e) { return !guards::ShapeEnv::is_alive(e.first); });
@@ -50,7 +50,7 @@ void note_read(const guards::ShapeEnv& env, ElementRead read) {
 
 std::vector<ElementRead> reads_of(const guards::ShapeEnv& env) {
   Reads& reads = Reads::get();
-  std::lock_guard lock(reads.mu);
+  const MutexLock lock(reads.mu);
   const auto at = reads.all.find(env.serial());
   return at == reads.all.end() ? std::vector<ElementRead>() : at->second;
 }
