@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstring>
 #include <list>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <unordered_map>
@@ -16,6 +15,7 @@
 #include "base/errors.h"
 #include "base/fork.h"
 #include "base/knobs.h"
+#include "base/mutex.h"
 #include "device/backend.h"
 #include "graph/shape_rules.h"
 #include "kernels/cpu/packed.h"
@@ -71,8 +71,8 @@ struct Values {
 class Table {
   struct Entry {
     std::set<std::uint64_t> storages;
-    std::mutex mu;
-    std::vector<Source> sources;  // guarded by mu, as are the values until the storage dies
+    Mutex mu;
+    std::vector<Source> sources REPRISE_GUARDED_BY(mu);  // as are the values until the storage dies
     std::shared_ptr<Values> values;
   };
 
@@ -84,7 +84,7 @@ class Table {
     std::shared_ptr<Entry> entry;
     std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       if (const auto found = entries_.find(key); found != entries_.end()) {
         entry = found->second;
       } else {
@@ -95,7 +95,7 @@ class Table {
         entries_.emplace(key, entry);
       }
     }
-    std::lock_guard lock(entry->mu);
+    const MutexLock lock(entry->mu);
     if (entry->values && entry->sources == sources) return entry->values;
     std::shared_ptr<Values> made = make();
     entry->sources = sources;
@@ -103,23 +103,23 @@ class Table {
   }
   /// What was made of a storage is all that is left of it.
   void keep(std::uint64_t storage) {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     kept_.insert(storage);
   }
   /// A storage that calls read as it stands, where no set tells it.
   void stand(std::uint64_t storage) {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     stood_.insert(storage);
   }
   bool stands(std::uint64_t storage) const {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     return stood_.count(storage) != 0;
   }
   /// What was made of a storage goes: nobody who could ask for it holds that any more.
   void forget(std::uint64_t storage) noexcept {
     std::vector<std::shared_ptr<Entry>> gone;  // destroyed without the lock
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       kept_.erase(storage);
       stood_.erase(storage);
       const auto keys = of_storage_.find(storage);
@@ -145,14 +145,14 @@ class Table {
 
  private:
   static constexpr std::size_t kMost = 4096;
-  /// Of all that no function's latest calls take and nobody makes, moves what there is to `gone`. mu_ is held.
-  void drop_unused(std::vector<std::shared_ptr<Entry>>& gone) {
+  /// Of all that no function's latest calls take and nobody makes, moves what there is to `gone`.
+  void drop_unused(std::vector<std::shared_ptr<Entry>>& gone) REPRISE_REQUIRES(mu_) {
     for (auto it = entries_.begin(); it != entries_.end();) {
       bool unused = it->second.use_count() == 1;
       if (unused && !kept_.empty())
         for (std::uint64_t s : it->second->storages) unused = unused && !kept_.count(s);
       if (unused) {
-        std::lock_guard lock(it->second->mu);
+        const MutexLock lock(it->second->mu);
         unused = !it->second->values || it->second->values.use_count() == 1;
       }
       if (!unused) {
@@ -168,11 +168,10 @@ class Table {
   }
 
   mutable ForkMutex mu_;
-  std::unordered_set<std::uint64_t> kept_, stood_;  // guarded by mu_
-  // guarded by mu_: with so many entries the unused are dropped
-  std::size_t most_ = kMost;
-  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;                // guarded by mu_
-  std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_;  // guarded by mu_; keys
+  std::unordered_set<std::uint64_t> kept_ REPRISE_GUARDED_BY(mu_), stood_ REPRISE_GUARDED_BY(mu_);
+  std::size_t most_ REPRISE_GUARDED_BY(mu_) = kMost;  // with so many entries the unused are dropped
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_ REPRISE_GUARDED_BY(mu_);
+  std::unordered_map<std::uint64_t, std::unordered_set<std::string>> of_storage_ REPRISE_GUARDED_BY(mu_);  // keys
 };
 
 // Never destroyed: tensors of static variables die after it would.
@@ -272,7 +271,7 @@ struct Folding::State {
   std::vector<Reads> reads;  // by the call's input; of those behind: always
   std::vector<std::string> frozen, written;
   std::int64_t packed = 0;
-  mutable std::mutex mu;
+  mutable Mutex mu;
   struct Stood {
     TensorImpl* tensor = nullptr;  // in the latest call
     std::uint64_t number = 0;      // of the first call's storage (of others: Table::stand)
@@ -281,7 +280,7 @@ struct Folding::State {
   // before it looked.
   std::vector<Stood> stood;
   std::uint64_t stood_at = 0;
-  mutable std::list<std::shared_ptr<const Set>> sets;  // guarded by mu; the latest first
+  mutable std::list<std::shared_ptr<const Set>> sets REPRISE_GUARDED_BY(mu);  // the latest first
 
   bool is_for(const Set& s, const std::int64_t* values, TensorImpl* const* inputs, std::uint64_t changes) const {
     for (std::size_t i = 0; i < words.size(); ++i)
@@ -381,12 +380,12 @@ Folding::Folding(FoldedParts made, Makers makers) : folds(!made.parts.empty()), 
     else ++s.runs.back().count;
   table();
   if (!folds && s.stands.empty()) return;
-  std::lock_guard lock(All::get().mu);
+  const MutexLock lock(All::get().mu);
   All::get().foldings.insert(this);
 }
 Folding::~Folding() {
   if (!folds && state_->stands.empty()) return;
-  std::lock_guard lock(All::get().mu);
+  const MutexLock lock(All::get().mu);
   All::get().foldings.erase(this);
 }
 
@@ -403,7 +402,7 @@ void Folding::note_what_stands(const detail::CallFrame& frame) const {
   if (s.stands.empty()) return;
   TensorImpl* const* inputs = frame.tensors.data();
   const std::uint64_t changes = frozen_changes.load(std::memory_order_acquire);
-  std::lock_guard lock(s.mu);
+  const MutexLock lock(s.mu);
   const bool first = s.stood.empty();
   if (!first && s.stood_at == changes &&
       std::equal(s.stands.begin(), s.stands.end(), s.stood.begin(),
@@ -425,10 +424,10 @@ Folding::Needs Folding::needs(const Storage& storage, bool few_rows, std::string
                       version = storage.version.load(std::memory_order_relaxed);
   Needs needs = Needs::Nothing;
   if (table().stands(number)) return Needs::Elements;
-  std::lock_guard all(All::get().mu);
+  const MutexLock all(All::get().mu);
   for (const Folding* f : All::get().foldings) {
     const State& s = *f->state_;
-    std::lock_guard lock(s.mu);
+    const MutexLock lock(s.mu);
     if (std::any_of(s.stood.begin(), s.stood.end(), [&](const State::Stood& t) { return t.number == number; }))
       return Needs::Elements;
     for (const auto& set : s.sets) {
@@ -527,7 +526,7 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
   std::shared_ptr<const State::Set> set, old;
   const std::uint64_t changes = frozen_changes.load(std::memory_order_acquire);
   {
-    std::lock_guard lock(s.mu);
+    const MutexLock lock(s.mu);
     for (auto it = s.sets.begin(); it != s.sets.end(); ++it) {
       if (!s.is_for(**it, values, inputs, changes)) continue;
       if (it != s.sets.begin()) s.sets.splice(s.sets.begin(), s.sets, it);
@@ -540,7 +539,7 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
     set = s.make_set(old.get(), frame, slots(), keep);
     if (keep) {
       std::list<std::shared_ptr<const State::Set>> gone;  // goes behind the lock
-      std::lock_guard lock(s.mu);
+      const MutexLock lock(s.mu);
       // What was made of the same memory before is of no use any more.
       for (auto it = s.sets.begin(); it != s.sets.end();) {
         const auto next = std::next(it);
@@ -571,7 +570,7 @@ std::shared_ptr<const void> Folding::add_values(detail::CallFrame& frame) const 
 
 Folding::Size Folding::kept() const {
   Size size;
-  std::lock_guard lock(state_->mu);
+  const MutexLock lock(state_->mu);
   std::unordered_set<const Values*> seen;
   for (const auto& set : state_->sets)
     for (std::size_t p = 0; p < set->values.size(); ++p) {

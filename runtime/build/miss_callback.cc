@@ -4,6 +4,7 @@
 
 #include "base/epochs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -16,7 +17,7 @@ void MissCallback::set(Function f) {
   // then the one before: it goes behind the lock
   std::shared_ptr<const Function> next = f ? std::make_shared<const Function>(std::move(f)) : nullptr;
   epochs::Working working;
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   set_.store(next != nullptr, std::memory_order_relaxed);
   function_.swap(next);
 }
@@ -24,7 +25,7 @@ void MissCallback::set(Function f) {
 std::shared_ptr<const MissCallback::Function> MissCallback::get() const {
   if (t_telling || !is_set()) return nullptr;
   epochs::Working working;
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return function_;
 }
 

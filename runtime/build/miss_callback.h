@@ -2,9 +2,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "reprise/compile.h"
 
 namespace reprise::detail {
@@ -20,8 +20,8 @@ class MissCallback {
 
  private:
   std::atomic<bool> set_{false};
-  mutable std::mutex mu_;                     // held while its thread is working
-  std::shared_ptr<const Function> function_;  // guarded by mu_
+  mutable Mutex mu_;  // held while its thread is working
+  std::shared_ptr<const Function> function_ REPRISE_GUARDED_BY(mu_);
 };
 
 /// What is to be told at the end of a call (Outputs::missed).

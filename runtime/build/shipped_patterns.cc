@@ -15,7 +15,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -25,6 +24,7 @@
 #include "base/float_state.h"
 #include "base/knobs.h"
 #include "base/list.h"
+#include "base/mutex.h"
 #include "graph/api_args.h"
 #include "passes/layouts.h"
 #include "reprise/ops.h"
@@ -315,7 +315,7 @@ class Table {
   };
   template <class F>
   Made find(const std::vector<Wanted>& wanted, F&& has_all) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<Row*> rows;
     for (const Wanted& w : wanted) {
       auto [at, first] = all_.try_emplace(w);
@@ -350,7 +350,7 @@ class Table {
       }
     }).join();
   }
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<Wanted, std::vector<Row>> all_;
 };
 

@@ -9,12 +9,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "base/float_state.h"
 #include "base/fork.h"
 #include "base/futex.h"
+#include "base/mutex.h"
 
 namespace reprise::runtime {
 namespace {
@@ -30,7 +30,7 @@ class Background {
 
   bool add(std::function<void()> task) {
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       if (ending_ || !has_thread()) return false;
       tasks_.push_back(std::move(task));
     }
@@ -39,8 +39,8 @@ class Background {
   }
 
  private:
-  // With mu_ held: there is one now.
-  bool has_thread() {
+  /// There is one now.
+  bool has_thread() REPRISE_REQUIRES(mu_) {
     if (begun_ && generation_ == fork_generation()) return true;
     // the parent's: what they hold was made for its threads, and stays as it is
     if (begun_) new std::deque<std::function<void()>>(std::exchange(tasks_, {}));
@@ -68,7 +68,7 @@ class Background {
       const std::uint32_t seen = come_.load(std::memory_order_acquire);
       std::function<void()> task;
       {
-        std::lock_guard lock(mu_);
+        const MutexLock lock(mu_);
         if (ending_) return;
         if (!tasks_.empty()) {
           task = std::move(tasks_.front());
@@ -86,21 +86,23 @@ class Background {
   }
 
   void end() {
+    pthread_t thread;
     {
-      std::lock_guard lock(mu_);
+      const MutexLock lock(mu_);
       ending_ = true;
       if (!begun_ || generation_ != fork_generation() || pthread_equal(thread_, pthread_self())) return;
+      thread = thread_;
     }
     wake();
-    pthread_join(thread_, nullptr);
+    pthread_join(thread, nullptr);
   }
 
   ForkMutex mu_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mu_
-  bool begun_ = false, ending_ = false;      // guarded by mu_
-  std::uint32_t generation_ = 0;             // guarded by mu_; whose thread it is
-  pthread_t thread_{};                       // guarded by mu_
-  std::atomic<std::uint32_t> come_{0};       // tasks, and the end
+  std::deque<std::function<void()>> tasks_ REPRISE_GUARDED_BY(mu_);
+  bool begun_ REPRISE_GUARDED_BY(mu_) = false, ending_ REPRISE_GUARDED_BY(mu_) = false;
+  std::uint32_t generation_ REPRISE_GUARDED_BY(mu_) = 0;  // whose thread it is
+  pthread_t thread_ REPRISE_GUARDED_BY(mu_){};
+  std::atomic<std::uint32_t> come_{0};  // tasks, and the end
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/thread_object.h"
 #include "base/timeline.h"
 #include "device/backend.h"
@@ -72,7 +73,7 @@ class EagerTable {
   }
 
   const Specialization* make(const OpCall& call, CallFrame& f, void (*body)(void*, Tracer&), void* ctx) {
-    std::lock_guard lock(mu_);
+    const MutexLock lock(mu_);
     bool full = false;
     if (const Specialization* s = find(f, &full)) return s;
     const kernels::Mode mode = kernels::mode_named(knobs().mode).value_or(kernels::Mode::Full);
@@ -96,14 +97,14 @@ class EagerTable {
     Entry(std::unique_ptr<const Specialization> m, Entry* n) : made(std::move(m)), next(n) {}
     const std::unique_ptr<const Specialization> made;
     std::atomic<Entry*> next;
-    std::int64_t replays = 0;  // guarded by mu_; when the table was last looked through
+    std::int64_t replays = 0;  // when the table was last looked through; of the table's mutex
   };
   using Entries = std::vector<std::unique_ptr<Entry>>;
   std::atomic<Entry*>& bucket(std::uint64_t hash) { return buckets_[hash >> 52]; }
   const std::atomic<Entry*>& bucket(std::uint64_t hash) const { return buckets_[hash >> 52]; }
 
   // A part of the table at once, so that the search costs little for each.
-  void make_room() {
+  void make_room() REPRISE_REQUIRES(mu_) {
     const std::size_t most = static_cast<std::size_t>(std::max<std::int64_t>(knobs().eager_max, 1));
     if (entries_.size() < most) return;
     const std::size_t keep = most - most / 16 - 1;
@@ -119,7 +120,7 @@ class EagerTable {
     }
     const auto first_kept = served.end() - static_cast<std::ptrdiff_t>(keep);
     std::nth_element(served.begin(), first_kept, served.end());
-    std::for_each(served.begin(), first_kept, [&](const auto& s) { gone.push_back(std::move(entries_[s.second])); });
+    for (auto s = served.begin(); s != first_kept; ++s) gone.push_back(std::move(entries_[s->second]));
     std::copy_if(std::make_move_iterator(entries_.begin()), std::make_move_iterator(entries_.end()),
                  std::back_inserter(kept), [](const auto& e) { return e != nullptr; });
     entries_ = std::move(kept);
@@ -138,13 +139,13 @@ class EagerTable {
     at->store(e.next.load(std::memory_order_relaxed), std::memory_order_release);
   }
 
-  std::mutex mu_;    // held to add
-  Entries entries_;  // guarded by mu_; oldest first
+  Mutex mu_;                                 // held to add
+  Entries entries_ REPRISE_GUARDED_BY(mu_);  // oldest first
   struct Retired {
     std::uint64_t epoch;
     Entries entries;
   };
-  std::vector<Retired> retired_;  // guarded by mu_
+  std::vector<Retired> retired_ REPRISE_GUARDED_BY(mu_);
   std::array<std::atomic<Entry*>, 4096> buckets_{};
 };
 

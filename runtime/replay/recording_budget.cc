@@ -2,28 +2,29 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "runtime/replay/recording.h"
 
 namespace reprise::runtime {
 
 void RecordingBudget::join(RecordingCache& c) {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   caches_.push_back(&c);
 }
 
 void RecordingBudget::leave(RecordingCache& c) noexcept {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   std::erase(caches_, &c);
 }
 
 bool RecordingBudget::is_oldest(const RecordingCache& cache) const {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   return std::all_of(caches_.begin(), caches_.end(),
                      [&](const RecordingCache* c) { return cache.oldest() <= c->oldest(); });
 }
 
 void RecordingBudget::trim() {
-  std::lock_guard lock(mu_);
+  const MutexLock lock(mu_);
   std::vector<RecordingCache*> candidates;  // made where there is something to drop
   while (count() > 1 && (count() > max_count || bytes() > max_bytes)) {
     if (candidates.empty()) candidates = caches_;

@@ -1,8 +1,9 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace reprise::runtime {
 
@@ -46,8 +47,8 @@ class RecordingBudget {
   void leave(RecordingCache&) noexcept;
 
  private:
-  mutable std::mutex mu_;
-  std::vector<RecordingCache*> caches_;  // guarded by mu_
+  mutable Mutex mu_;
+  std::vector<RecordingCache*> caches_ REPRISE_GUARDED_BY(mu_);
   std::atomic<std::uint64_t> now_{1};
   std::atomic<std::int64_t> count_{0}, bytes_{0};
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "base/errors.h"
 #include "base/knobs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "jit/gpu/kernels/compile.h"
 #include "kernels/gpu/kernels.h"
 
@@ -55,9 +55,9 @@ std::string problem(device::Backend& backend, const device::CodeTarget& target) 
 }
 
 bool agree(Device d, const device::CodeTarget& target) {
-  static std::mutex mu;
+  static Mutex mu;
   static auto* known = new std::map<int, bool>;  // by device; guarded by mu
-  std::lock_guard lock(mu);
+  const MutexLock lock(mu);
   if (auto found = known->find(d.index); found != known->end()) return found->second;
   std::string why;
   try {

@@ -1,8 +1,8 @@
 // Walks over the tape as compiled functions (CompiledAutograd, Note [Shadows of tapes] in autograd/shadow.h).
 #include <map>
-#include <mutex>
 
 #include "autograd/shadow.h"
+#include "base/mutex.h"
 #include "reprise/autograd.h"
 #include "reprise/compile.h"
 
@@ -25,15 +25,15 @@ struct SegmentFunction {
 
 struct CompiledAutograd::Impl {
   using Compiled = CompiledFunction<SegmentFunction>;
-  std::mutex mu;
-  std::map<std::vector<std::uint64_t>, std::shared_ptr<Compiled>> of;  // guarded by mu
-  Counts counts;                                                       // guarded by mu
+  Mutex mu;
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<Compiled>> of REPRISE_GUARDED_BY(mu);
+  Counts counts REPRISE_GUARDED_BY(mu);
   autograd::Through through = [this](const autograd::Walk& w) { return run(w); };
 
   std::optional<std::vector<Tensor>> run(const autograd::Walk& w) {
     const bool eager = w.create_graph || autograd::anomaly();
     {
-      std::lock_guard lock(mu);
+      const MutexLock lock(mu);
       ++(eager ? counts.eager : counts.walks);
     }
     if (eager) return std::nullopt;
@@ -43,7 +43,7 @@ struct CompiledAutograd::Impl {
   std::vector<Tensor> call(const autograd::Segment& s) {
     std::shared_ptr<Compiled> f;
     {
-      std::lock_guard lock(mu);
+      const MutexLock lock(mu);
       auto& at = of[s.of.key];
       if (!at)
         at = std::make_shared<Compiled>(
@@ -67,7 +67,7 @@ CompiledAutograd::Scope::Scope(const void* through)
 CompiledAutograd::Scope::~Scope() { autograd::exchange_through(static_cast<const autograd::Through*>(before_)); }
 
 CompiledAutograd::Counts CompiledAutograd::counts() const {
-  std::lock_guard lock(impl_->mu);
+  const MutexLock lock(impl_->mu);
   Counts c = impl_->counts;
   c.shadows = static_cast<std::int64_t>(impl_->of.size());
   for (const auto& [key, f] : impl_->of) c.compilations += f->stats().compilations;
