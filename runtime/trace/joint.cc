@@ -647,7 +647,8 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
   // The derivative is by what inputs were before the replay: a view of what that has written is not brought up to date,
   // check_on_tape() has done so before.
   for (std::size_t k = 0; k < g.joint.inputs.size(); ++k) {
-    const auto [i, by_base] = g.joint.inputs[k];
+    const std::uint32_t i = g.joint.inputs[k].index;
+    const bool by_base = g.joint.inputs[k].by_base;
     const autograd::State* s = state_of(*f.tensors[i]);
     const bool view = s && s->view && !s->wants;
     if (by_base) {
