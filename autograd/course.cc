@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "graph/interpreter.h"
+#include "tensor/impl.h"
 
 namespace reprise::autograd {
 
