@@ -4,8 +4,8 @@
 A header that its own source includes first is left to that source. The others are compiled, those that users include
 with c++ and with clang++ (where there is one). A header and one that it includes share a compilation, the included one
 first: what the first lacks, nobody has included yet, and what the second lacks, the first does not bring, for the
-second includes all that the first does. --all: each header alone, those with a source too. HEADER...: these, each
-alone.
+second includes all that the first does. --all: each header alone, those with a source too, and each source alone (builds
+compile sources of a folder together, where one may miss what another includes). HEADER...: these, each alone.
 
 A finding is a line. JOBS: compilations at once (default: processors)."""
 
@@ -130,7 +130,7 @@ def compile_together(compiler, headers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="each header alone, those with a source too")
+    parser.add_argument("--all", action="store_true", help="each header and each source alone")
     parser.add_argument("headers", nargs="*", help="only these, each alone")
     args = parser.parse_args()
 
@@ -146,6 +146,8 @@ def main():
     public = [h for h in args.headers or known if h.startswith("include/")]
     if args.headers or args.all:
         work = [("c++", [h]) for h in args.headers or known] + [("clang++", [h]) for h in public]
+        if args.all:  # but those of generated headers, which a build makes
+            work += [("c++", [f]) for f in sorted(files(".cc")) if not any(".pb.h" in name for name in includes(f))]
     else:
         private = [h for h in known if h not in proven and not h.startswith("include/")]
         work = [
