@@ -183,6 +183,7 @@ class Cutter {
       if (n.op != marks_.tangent) continue;
       now[n.results[0].v] = b.add_input(plain(g_.meta(n.results[0])), "tangent" + std::to_string(number_of(n)),
                                         graph::InputSpec::Kind::Tangent);
+      out_.of_tangents.push_back(g_.meta(std::get<ValueId>(n.args[0])));
       out_.tangents.push_back(static_cast<std::uint32_t>(number_of(n)));
     }
     for (std::size_t i = 0; i < g_.nodes.size(); ++i) {

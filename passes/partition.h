@@ -44,6 +44,7 @@ struct Partition {
   graph::Graph backward;
   /// how many of the graph's outputs, the last, are saved values: behind those that it had
   std::size_t saved = 0;
+  std::vector<TensorMeta> of_tangents;  ///< by tangent that is read: of the result
   std::vector<std::uint32_t> tangents;  ///< by input of `backward` behind the saved ones: which
   std::vector<std::int32_t> gradients;  ///< by number of gradient: which output of `backward`; -1: none
   std::int64_t bytes_saved = 0;         ///< at the traced sizes, but of inputs of the graph

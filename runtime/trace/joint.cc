@@ -1,6 +1,7 @@
 #include "runtime/trace/joint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "device/backend.h"
 #include "graph/tape_seam.h"
 #include "guards/expr.h"
 #include "kernels/loop/pointwise.h"
@@ -22,6 +24,7 @@
 #include "passes/partition.h"
 #include "passes/registered.h"
 #include "reprise/autograd.h"
+#include "reprise/settings.h"
 #include "runtime/trace/graph_call.h"
 #include "runtime/trace/tracer.h"
 
@@ -300,10 +303,14 @@ struct BackwardGraph {
   graph::Graph graph;
   std::vector<const guards::Expr*> numbers;
   std::vector<graph::NumberInput> described;  ///< what the numbers are: names, kinds
+  DType default_dtype = DType::Float32;       ///< of the forward's trace
 };
 struct BackwardFunction {
   std::shared_ptr<const BackwardGraph> of;
   std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& numbers) const {
+    // What the thread's settings mean has been decided when the joint graph was traced.
+    const AutocastScope none(DType::BFloat16, false);
+    const DefaultDTypeScope floats(of->default_dtype);
     return call_graph(of->graph, tensors, NumbersOf(of->numbers, numbers));
   }
 };
@@ -325,6 +332,12 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
   std::vector<std::uint32_t> tangents;
   std::vector<std::int32_t> gradients;
   std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
+  std::shared_ptr<const BackwardGraph> graph;
+  /// of the backward's tensors, in the forward's environment: saved ones, then tangents, which lie as the results do
+  std::vector<TensorMeta> expected;
+  /// their sizes and strides, then the numbers; empty: something depends on data
+  std::optional<guards::ExprProgram> exprs;
+  std::vector<std::uint32_t> slots;
   std::string name;
   std::int64_t bytes_saved = 0, bytes_of_all = 0;
 };
@@ -332,6 +345,53 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
 std::size_t saved_tensors(const Gradients& g) { return g.own; }
 
 namespace {
+
+/// What a tangent is expected to have where its result has these: the same where no two elements share a place and none
+/// is left free; else those of a contiguous tensor.
+void expect_strides(const std::int64_t* sizes, std::int64_t* strides, int rank) {
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return strides[a] < strides[b] || (strides[a] == strides[b] && sizes[a] < sizes[b]);
+  });
+  std::int64_t next = 1;
+  bool dense = true;
+  for (int d : order) {
+    if (sizes[d] != 1) dense = dense && strides[d] == next;
+    next *= std::max<std::int64_t>(sizes[d], 1);
+  }
+  if (dense) return;
+  next = 1;
+  for (int d = rank; d-- > 0; next *= std::max<std::int64_t>(sizes[d], 1)) strides[d] = next;
+}
+
+/// A tensor of that layout, for compilations alone: it has no bytes.
+Tensor without_bytes(DType t, Device device, const std::int64_t* sizes, const std::int64_t* strides, int rank) {
+  auto storage = std::make_unique<Storage>();
+  storage->device = device;
+  storage->bytes = item_size(t);
+  for (int d = 0; d < rank; ++d) storage->bytes *= std::max<std::int64_t>(sizes[d], 1);
+  return Tensor::adopt(new_impl(t, device, sizes, strides, rank, 0, storage.release()));
+}
+
+/// Once the backward is cut and described.
+void expect_arguments(Gradients& g) {
+  guards::ExprProgram exprs;
+  std::vector<std::uint32_t> slots;
+  const guards::ShapeEnv& env = *g.graph->graph.env;
+  bool of_data = false;
+  auto add = [&](Int i) {
+    of_data = of_data || (i.is_symbolic() && env.of_data(i.expr()));
+    if (!of_data) slots.push_back(exprs.add(i));
+  };
+  for (const TensorMeta& m : g.expected) {
+    for (Int s : m.layout.sizes) add(s);
+    for (Int s : m.layout.strides) add(s);
+  }
+  for (const guards::Expr* e : g.graph->numbers) add(Int(e));
+  if (of_data) return;
+  g.exprs = std::move(exprs), g.slots = std::move(slots);
+}
 
 /// Views are those of the signature: what shares memory there shares it on the tape.
 void check_views(const Joint& joint, const TapeViews* views) {
@@ -422,6 +482,8 @@ void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph&
     n.name = e->kind() == guards::ExprKind::Symbol ? forward.env->symbols()[e->symbol()].source.name : Int(e).str();
     for (const graph::NumberInput& known : forward.numbers)
       if (e->kind() == guards::ExprKind::Symbol && known.symbol == e->symbol()) n.kind = known.kind;
+    if (e->kind() >= guards::ExprKind::Real && e->kind() <= guards::ExprKind::FCeil)
+      n.kind = graph::NumberInput::Kind::Float;  // computed of floats
     back.described.push_back(std::move(n));
   }
   auto rank = [](const graph::NumberInput& n) {
@@ -451,6 +513,9 @@ void describe_backward(const BackwardGraph& of, Traced& t) {
     const graph::NumberInput& n = of.described[i];
     if (!is_random(n) || !draws) g.numbers[i].kind = n.kind;
     g.numbers[i].name = n.name;
+    // Another float is no other recording.
+    const guards::Symbol& symbol = g.env->symbols()[g.numbers[i].symbol];
+    if (n.kind == graph::NumberInput::Kind::Float) t.floats.emplace_back(symbol.source.word, Int(symbol.expr));
   }
   for (std::size_t i = 0; i < of.graph.outputs.size() && i < t.tensor_results.size(); ++i)
     if (const std::int32_t o = t.tensor_results[i]; o >= 0) {
@@ -471,6 +536,9 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   if (joint.outputs.empty()) return nullptr;
   passes::Partition p = cut(g, joint);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
+  for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)
+    made->expected.push_back(g.meta(g.outputs[i].value));
+  made->expected.insert(made->expected.end(), p.of_tangents.begin(), p.of_tangents.end());
   made->tangents = std::move(p.tangents);
   made->gradients = std::move(p.gradients);
   made->gradients.resize(joint.inputs.size(), -1);
@@ -519,10 +587,12 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
   made->own = own.size();
   auto back = std::make_shared<BackwardGraph>();
   back->graph = std::move(p.backward);
+  back->default_dtype = static_cast<DType>(graph::setting(graph::Setting::DefaultDType));
   back->numbers = NumbersOf::of(back->graph);
   name_backward(*made, *back, g);
   for (const guards::Expr* e : back->numbers) t.int_results.push_back(Int(e));
   made->numbers = back->numbers.size();
+  made->graph = back;
   if (log::on(log::Channel::Graph)) {
     const std::string text = graph::print(back->graph);
     log::event(log::Event::partitioned, made->name,
@@ -533,6 +603,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint) {
                 {"bytes_of_all", p.bytes_of_all},
                 {"graph", text}});
   }
+  expect_arguments(*made);
   if (!back->graph.outputs.empty())
     made->backward = std::make_unique<const CompiledFunction<BackwardFunction>>(
         BackwardFunction{back}, CompileOptions{.name = made->name + " backward", .arguments = {"tensors", "numbers"}});
@@ -551,6 +622,53 @@ std::string explain_backward(const Gradients& g, Detail detail) {
                   "), " + std::to_string(g.numbers) + " sizes and numbers\n";
   if (g.backward) s += g.backward->explain(detail);
   return s;
+}
+
+Compiled* backward_of(const Gradients& g) { return g.backward ? compiled_of(*g.backward).get() : nullptr; }
+
+bool takes_sizes(const Gradients& g) {
+  return std::any_of(g.graph->described.begin(), g.graph->described.end(), [](const graph::NumberInput& n) {
+    return !is_random(n) && n.kind != graph::NumberInput::Kind::Float;
+  });
+}
+
+BackwardTerms backward_terms(const Gradients& g) { return {g.expected, g.graph->numbers}; }
+
+BackwardArguments expected_arguments(const Gradients& g, const std::int64_t* values, std::span<const Tensor> frozen) {
+  std::vector<std::int64_t> computed(g.exprs ? g.exprs->size() : 0);
+  if (g.exprs) g.exprs->evaluate(values, computed.data());
+  std::size_t at = 0;
+  guards::ShapeEnv& env = *g.graph->graph.env;
+  const auto take = [&](Int i) -> std::int64_t {
+    if (g.exprs) return computed[g.slots[at++]];
+    return i.is_symbolic() ? env.evaluate_hint(i.expr()) : i.hint();
+  };
+  BackwardArguments a;
+  for (std::size_t i = 0; i < g.expected.size(); ++i) {
+    const TensorMeta& m = g.expected[i];
+    std::vector<std::int64_t> sizes, strides;
+    for (std::size_t d = 0; d < m.layout.sizes.size(); ++d) sizes.push_back(take(m.layout.sizes[d]));
+    for (std::size_t d = 0; d < m.layout.strides.size(); ++d) strides.push_back(take(m.layout.strides[d]));
+    const int rank = static_cast<int>(sizes.size());
+    if (i < g.saved.size()) {
+      const SavedValue& s = g.saved[i];
+      if (s.where == SavedValue::Where::Input && s.index < frozen.size() && frozen[s.index].defined()) {
+        a.tensors.push_back(frozen[s.index]);
+        continue;
+      }
+    } else {
+      expect_strides(sizes.data(), strides.data(), rank);
+    }
+    a.tensors.push_back(without_bytes(m.dtype, m.device, sizes.data(), strides.data(), rank));
+  }
+  for (const guards::Expr* e : g.graph->numbers) a.numbers.push_back(take(Int(e)));
+  return a;
+}
+
+WarmedUp warm_up_backward(const Gradients& g, const BackwardArguments& a) {
+  const autograd::Aside aside;  // as the engine calls it
+  const NoGradScope off;
+  return g.backward->warm_up(a.tensors, a.numbers);
 }
 
 std::string signature_of_backward(const Gradients& g) { return g.backward ? g.backward->signature() : std::string(); }
@@ -572,14 +690,11 @@ struct BackwardNode final : autograd::Node {
     if (!of->backward) return given;
     std::vector<Tensor> tensors;
     for (const autograd::Saved& s : saved) tensors.push_back(s.unpack(*this));
+    const std::int64_t* at = strides.empty() ? nullptr : strides.data();
     for (std::uint32_t k : of->tangents) {
-      Tensor g = grads[k];
-      if (!g.defined())
-        g = graph::call1(
-            graph::OpId::full,
-            {IntArrayRef(results[k].sizes), Scalar(0.0), results[k].dtype, std::string_view(results[k].device.str())},
-            {});
-      tensors.push_back(std::move(g));
+      const autograd::ResultMeta& result = results[k];
+      tensors.push_back(tangent(std::move(grads[k]), result, at));
+      if (at) at += result.sizes.size();
     }
     grads.clear();
     const std::vector<Tensor> made = (*of->backward)(tensors, numbers);
@@ -596,6 +711,41 @@ struct BackwardNode final : autograd::Node {
     for (Int i : numbers) s.ints.push_back(i);
     return true;
   }
+  /// `lies`: the strides that it is expected to have; null: in a trace, where none are known.
+  Tensor tangent(Tensor g, const autograd::ResultMeta& result, const std::int64_t* lies) const {
+    const bool zero = !g.defined();
+    if (!lies && !zero) return g;
+    const int rank = static_cast<int>(result.sizes.size());
+    std::vector<std::int64_t> sizes, contiguous(static_cast<std::size_t>(rank));
+    for (Int s : result.sizes) sizes.push_back(s.is_symbolic() ? 0 : s.hint());
+    std::int64_t next = 1;
+    for (int d = rank; d-- > 0; next *= std::max<std::int64_t>(sizes[static_cast<std::size_t>(d)], 1))
+      contiguous[static_cast<std::size_t>(d)] = next;
+    auto lie_alike = [&](const std::int64_t* a, const std::int64_t* b) {
+      for (int d = 0; d < rank; ++d)
+        if (sizes[static_cast<std::size_t>(d)] != 1 && a[d] != b[d]) return false;
+      return true;
+    };
+    if (zero && !lies)
+      return graph::call1(graph::OpId::full,
+                          {IntArrayRef(result.sizes), Scalar(0.0), result.dtype, std::string_view(result.device.str())},
+                          {});
+    if (!zero) {
+      if (g.impl()->trace || (g.impl()->keys & kWrappedKey) || g.dtype() != result.dtype || g.impl()->rank != rank)
+        return g;
+      if (lie_alike(lies, g.impl()->strides) || !is_sealed(*compiled_of(*of->backward))) return g;
+    }
+    Storage* storage = new_storage(result.device, next * item_size(result.dtype));
+    const Tensor made = Tensor::adopt(new_impl(result.dtype, result.device, sizes.data(), lies, rank, 0, storage));
+    if (zero) {
+      if (!device::runs_host_code(result.device)) return made.fill_(0.0);
+      if (storage->data) std::memset(storage->data, 0, static_cast<std::size_t>(storage->bytes));
+      return made;
+    }
+    made.copy_(g);
+    count_copied_tangent(*compiled_of(*of->backward));
+    return made;
+  }
   std::shared_ptr<autograd::Node> copy(autograd::Traced& t) const override {
     auto made = std::make_shared<BackwardNode>(of);
     for (std::size_t i = 0; i < saved.size(); ++i) made->saved.push_back(t.saved());
@@ -606,6 +756,7 @@ struct BackwardNode final : autograd::Node {
   const std::shared_ptr<const Gradients> of;
   std::vector<autograd::Saved> saved;
   std::vector<Int> numbers;
+  std::vector<std::int64_t> strides;  ///< of tangents, as the results lie; empty: this is a trace's
 };
 
 }  // namespace
@@ -665,6 +816,12 @@ void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const
       made.push_back(Tensor::share(o.of == Joint::Output::Of::Input ? f.tensors[o.index] : outputs.tensors[o.index]));
     }
     node->results.push_back(autograd::meta_of_result(made.back()));
+  }
+  for (std::uint32_t k : g.tangents) {
+    const TensorImpl& t = *made[k].impl();
+    const std::size_t at = node->strides.size();
+    node->strides.insert(node->strides.end(), t.strides, t.strides + t.rank);
+    expect_strides(t.sizes, node->strides.data() + at, t.rank);
   }
   std::size_t next_own = 0;
   for (const SavedValue& s : g.saved) {

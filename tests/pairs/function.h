@@ -13,6 +13,7 @@ class Function {
   void reset() { compiled_.reset(); }
   void seal() { compiled_.seal(); }
   void wait() { compiled_.wait(); }
+  void warm_up(const Arguments& in) { compiled_.warm_up(in); }
 
  private:
   CompiledFunction<std::function<std::vector<Tensor>(Arguments)>> compiled_;
