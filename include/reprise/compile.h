@@ -47,6 +47,15 @@ enum class BackwardCompile : std::uint8_t {
   Ahead,  ///< with the forward; what its guards ask of sizes becomes part of the forward's guards
 };
 
+/// What a differentiable call keeps for its backward (docs/autograd.md, "What is kept").
+enum class BackwardKeeps : std::uint8_t {
+  /// The fewest bytes: a minimum cut of the joint graph, in which products, attention and the like are not computed
+  /// again but where a checkpoint's rule says so.
+  MinimumCut,
+  All,      ///< whatever the derivative reads: nothing is computed again but views
+  Nothing,  ///< arguments, and what cannot be computed again (draws without a seed, branches): the least memory
+};
+
 struct CompileOptions {
   std::string name = "f";  ///< in logs, explain() and kernels' names
   /// At the limit, a miss evicts the least recently used specialization, provided it has been idle for at least 1,000
@@ -82,6 +91,7 @@ struct CompileOptions {
   /// or of another library is waited for at once in either case.
   bool late_faults = false;
   BackwardCompile backward = BackwardCompile::Auto;
+  BackwardKeeps keeps = BackwardKeeps::MinimumCut;
 };
 
 /// What happens to a call with a size outside of the declared range.

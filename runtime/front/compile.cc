@@ -312,7 +312,8 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   if (c_.is_sealed())
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
          "the function is sealed and no specialization admits this call",
-         nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed);
+         nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed,
+         c_.is_backward ? "; warm_up() with tensors that want gradients compiles backwards before seal()" : "");
   if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_); t && t->left > 0) {
     thrown_ = t->id;
     return false;
@@ -413,6 +414,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                         {.handles = &handles_,
                          .static_sizes = c_.options.static_sizes,
                          .freeze = c_.options.freeze,
+                         .keeps = c_.options.keeps,
                          .registered = passes::registered(),
                          .words = any ? any->words() : std::vector<std::uint64_t>(),
                          .describe = c_.describe ? &c_.describe : nullptr,

@@ -10,6 +10,7 @@
 #include "autograd/trace_tape.h"
 #include "graph/graph.h"
 #include "guards/shape_env.h"
+#include "passes/partition.h"
 #include "reprise/compile.h"
 #include "runtime/trace/tape_views.h"
 
@@ -69,7 +70,7 @@ void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const T
 /// has forgotten the trace's tensors. `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
 /// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
-std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);
+std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, passes::Partitioner);
 
 /// How many of a replay's last tensors and integers are not the function's results.
 std::size_t saved_tensors(const Gradients&);

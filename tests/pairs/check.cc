@@ -125,7 +125,7 @@ class Pair {
   std::string made_since(const Stats& before) const {
     if (!prepared_) return "";
     const Stats now = compiled_.stats();
-    const bool data = p_.has(kDataSize);  // such sizes are recorded once they are known
+    const bool data = compiled_.has_stages();  // sizes of data are recorded once they are known
     auto made = [&](const char* what, std::int64_t n) -> std::string {
       return n ? "behind warm_up() and seal(): " + std::to_string(n) + " " + what : "";
     };
