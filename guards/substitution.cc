@@ -34,4 +34,9 @@ bool Substitution::known(const Expr* condition) const {
   return e && to_->prove(e).value_or(false);
 }
 
+bool Substitution::require(const Expr* condition, SourceLoc where, const char* why) const {
+  const Expr* e = made(condition);
+  return e && to_->require(e, where, why);
+}
+
 }  // namespace reprise::guards

@@ -21,6 +21,9 @@ class Substitution {
   /// The same of a condition: whether it must hold under what is known in `to`. Adds no guard. False where a symbol is
   /// not bound.
   bool known(const Expr* condition) const;
+  /// From now on it holds in `to`: known there, or a guard. False, and nothing is added, where a symbol is not bound or
+  /// it does not hold for the hints.
+  bool require(const Expr* condition, SourceLoc, const char* why) const;
 
  private:
   const Expr* made(const Expr*) const;  // null: not bound

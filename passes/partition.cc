@@ -34,6 +34,7 @@ class Cutter {
 
   Partition run() {
     find_backward();
+    find_forward();
     choose();
     build_backward();
     leave_forward();
@@ -71,17 +72,15 @@ class Cutter {
     }
   }
 
-  static constexpr std::int64_t kNever = std::int64_t{1} << 50, kInCaches = 128 << 10;
+  static constexpr std::int64_t kNever = std::int64_t{1} << 50;
 
   // A part of the bytes that are written, or (reductions) read. A step of a loop that runs anyway touches no memory of
-  // its own.
+  // its own: a long chain of them costs less than a value that is saved.
   std::int64_t cost_again(const Node& n, std::int64_t bytes) const {
     switch (graph::op(n.op).cls) {
       case OpClass::View: return 0;
       case OpClass::Creation: return 1;
-      // What is costly pays where the saved value would have to come from memory.
-      case OpClass::Pointwise:
-        return 1 + (rules_.is_costly(n.op) ? bytes / 8 + std::min(bytes, kInCaches) : bytes / 32);
+      case OpClass::Pointwise: return 1 + bytes / (rules_.is_costly(n.op) ? 64 : 256);
       case OpClass::Gather:
       case OpClass::Join:
       case OpClass::Random: return 1 + bytes / 4;
@@ -98,6 +97,48 @@ class Cutter {
       case OpClass::Control: return kNever;
     }
     return kNever;
+  }
+
+  // What the forward computes whether there is a backward or not.
+  void find_forward() {
+    forward_.assign(g_.values.size(), false);
+    std::vector<ValueId> stack;
+    auto see = [&](ValueId v) {
+      if (v && !forward_[v.v]) forward_[v.v] = true, stack.push_back(v);
+    };
+    result_.assign(g_.values.size(), false);
+    for (const graph::OutputSpec& o : g_.outputs) {
+      see(o.value);
+      if (o.value && (o.kind == graph::OutputSpec::Kind::User || o.kind == graph::OutputSpec::Kind::Intermediate))
+        result_[o.value.v] = true;
+    }
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
+      if (!node_backward_[i] && graph::effects_of(g_.nodes[i]).any()) graph::for_each_value(g_.nodes[i], see);
+    while (!stack.empty()) {
+      const ValueId v = stack.back();
+      stack.pop_back();
+      if (const Node* n = maker(v)) {
+        for (ValueId r : n->results) see(r);
+        graph::for_each_value(*n, see);
+      }
+    }
+  }
+
+  Keep keep_of(const Node& n) const {
+    const Keep k = rules_.keep(n);
+    if (k != Keep::AsItCosts) return k;
+    switch (rules_.by) {
+      case Partitioner::MinimumCut: return k;
+      case Partitioner::SaveAll: return Keep::MustSave;
+      case Partitioner::RecomputeAll: return Keep::MustRecompute;
+    }
+    return k;
+  }
+
+  /// Which copy of it gives what it gave? (Numbers that are drawn come from a seed and a place.)
+  static bool can_run_again(const Node& n) {
+    return !graph::effects_of(n).any() && graph::effects_of(n).repeatable() &&
+           graph::op(n.op).cls != OpClass::Control && graph::op(n.op).cls != OpClass::Transfer;
   }
 
   void choose() {
@@ -124,14 +165,16 @@ class Cutter {
       const Node* n = maker(v);
       const std::int64_t bytes = bytes_at_hints(g_.meta(v));
       std::int64_t save = bytes, again = n ? cost_again(*n, bytes) : kNever;
-      if (n && (graph::effects_of(*n).any() || !graph::effects_of(*n).repeatable())) again = kNever;
-      if (n && graph::op(n->op).cls == OpClass::View) save = kNever / 2;
-      if (!n) save = 1;  // its caller has it
-      const Keep keep = n ? rules_.keep(*n) : Keep::AsItCosts;
-      if (keep == Keep::MustSave || keep == Keep::PreferSave)
-        again = keep == Keep::MustSave ? kNever : std::max(again, bytes * 2);
-      if (keep == Keep::MustRecompute && again < kNever) save = kNever / 2;
-      if (keep == Keep::PreferRecompute && again < kNever) again = std::min<std::int64_t>(again, 1);
+      const bool can = n && can_run_again(*n), view = n && graph::op(n->op).cls == OpClass::View;
+      if (!can) again = kNever;
+      if (!n || result_[v.v]) save = 1;      // its caller has it
+      if (can && !forward_[v.v]) again = 1;  // somewhere it is computed once
+      const Keep keep = n && !view ? keep_of(*n) : Keep::AsItCosts;
+      if (keep == Keep::MustSave) again = kNever;
+      if (keep == Keep::PreferSave) again = std::max(again, bytes * 2);
+      if (keep == Keep::MustRecompute && can) again = std::min(again, bytes), save = kNever / 2;
+      if (keep == Keep::PreferRecompute && can) again = 1;
+      if (view) save = kNever / 2;
       const std::int64_t saved[2][2] = {{0, save}, {0, 0}};
       cut.add(computed(i), there(i), saved);
       cut.add(computed(i), 0, again);
@@ -177,25 +220,45 @@ class Cutter {
       now[v] = b.add_input(plain(g_.values[v].meta), "saved" + std::to_string(saved_values_.size()),
                            graph::InputSpec::Kind::Saved);
       saved_values_.push_back({v});
-      if (maker({v})) out_.bytes_saved += bytes_at_hints(g_.values[v].meta);
+      if (maker({v}) && !result_[v]) out_.bytes_saved += bytes_at_hints(g_.values[v].meta);
     }
     for (const Node& n : g_.nodes) {
       if (n.op != marks_.tangent) continue;
       now[n.results[0].v] = b.add_input(plain(g_.meta(n.results[0])), "tangent" + std::to_string(number_of(n)),
                                         graph::InputSpec::Kind::Tangent);
+      out_.of_tangents.push_back(g_.meta(std::get<ValueId>(n.args[0])));
       out_.tangents.push_back(static_cast<std::uint32_t>(number_of(n)));
     }
-    for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
-      const Node& n = g_.nodes[i];
-      if (is_mark(n)) continue;
-      const bool again = std::any_of(n.results.begin(), n.results.end(), [&](ValueId r) { return again_[r.v]; });
-      if (node_backward_[i] || again) {
-        const std::vector<ValueId> before = now;
-        graph::append_copy(g_, n, b, now);
+    std::vector<bool> there(g_.nodes.size());
+    std::vector<std::size_t> stack;
+    auto append = [&](std::size_t node) {
+      stack.push_back(node);
+      while (!stack.empty()) {
+        const std::size_t i = stack.back();
+        const Node& n = g_.nodes[i];
+        const std::size_t before_operands = stack.size();
+        if (!there[i])
+          graph::for_each_value(n, [&](ValueId a) {
+            if (again_[a.v] && !there[static_cast<std::size_t>(g_.values[a.v].node)])
+              stack.push_back(static_cast<std::size_t>(g_.values[a.v].node));
+          });
+        if (stack.size() != before_operands) continue;
+        stack.pop_back();
+        if (there[i]) continue;
+        there[i] = true;
+        std::vector<std::pair<ValueId, ValueId>> kept;  // of several results one is saved
         for (ValueId r : n.results)
-          if (saved_[r.v]) now[r.v] = before[r.v];  // of several results one is saved
+          if (saved_[r.v]) kept.emplace_back(r, now[r.v]);
+        graph::append_copy(g_, n, b, now);
+        for (auto [r, is] : kept) now[r.v] = is;
       }
-    }
+    };
+    for (std::size_t i = 0; i < g_.nodes.size(); ++i)
+      if (node_backward_[i] && !is_mark(g_.nodes[i])) append(i);
+    for (const Node& n : g_.nodes)
+      if (n.op == marks_.gradient)
+        if (const ValueId v = std::get<ValueId>(n.args[0]); again_[v.v])
+          append(static_cast<std::size_t>(g_.values[v.v].node));
     for (const Node& n : g_.nodes) {
       if (n.op != marks_.gradient) continue;
       const std::size_t number = number_of(n);
@@ -232,7 +295,7 @@ class Cutter {
   Graph& g_;
   const Marks& marks_;
   const CutRules& rules_;
-  std::vector<bool> backward_, read_, again_, saved_, node_backward_;
+  std::vector<bool> backward_, forward_, result_, read_, again_, saved_, node_backward_;
   std::vector<ValueId> pending_, saved_values_;
   Partition out_;
 };

@@ -17,11 +17,14 @@ namespace reprise::passes {
 // Which, a minimum cut says (passes/min_cut.h), as in T. Chen et al. (2016) by choice and in the min-cut partitioner of
 // PyTorch's functorch by flow: each value has two variables, is it computed in backward, and is it there in backward;
 // one that is there and not computed there is saved, and costs its bytes at the traced sizes. To compute it again costs
-// a part of them: little where it becomes a step of a loop that runs anyway, more for an exponential, and for a
-// reduction a part of what it reads. Products, attention, and what has effects are never computed again; views are
-// never saved, but what they are views of. The graph is in normal form (registered.h): of a composite each part is a
-// value of its own, so that the statistics of a norm can be saved and its rows computed again, and what the forward and
-// the derivative both compute is one value.
+// a part of them: next to nothing where it becomes a step of a loop that runs anyway, so that a chain of such steps
+// costs what one loop does, and for a reduction a part of what it reads. What the forward does not compute for itself
+// is computed once in either, and so in backward. Products and attention are computed again only where a program asks
+// for it (Keep), what has effects never; views are never saved, but what they are views of. What is computed again
+// stands right before its first reader, as it would in a walk over the tape: so the parts of a checkpoint do not live
+// at once. The graph is in normal form (registered.h): of a composite each part is a value of its own, so that the
+// statistics of a norm can be saved and its rows computed again, and what the forward and the derivative both compute
+// is one value.
 
 /// What a program asks for a value (reprise::CheckpointPolicy).
 enum class Keep : std::uint8_t { AsItCosts, MustSave, MustRecompute, PreferSave, PreferRecompute };
@@ -31,8 +34,13 @@ struct Marks {
   graph::OpId tangent, gradient;
 };
 
+/// What of a joint graph is saved, but for what Keep says: the fewest bytes; all that backward reads; nothing that can
+/// be computed again.
+enum class Partitioner : std::uint8_t { MinimumCut, SaveAll, RecomputeAll };
+
 /// What the cut is told of a node.
 struct CutRules {
+  Partitioner by = Partitioner::MinimumCut;
   std::function<Keep(const graph::Node&)> keep;
   bool (*is_costly)(graph::OpId);  ///< more than a few instructions for each element
 };
@@ -44,9 +52,10 @@ struct Partition {
   graph::Graph backward;
   /// how many of the graph's outputs, the last, are saved values: behind those that it had
   std::size_t saved = 0;
+  std::vector<TensorMeta> of_tangents;  ///< by tangent that is read: of the result
   std::vector<std::uint32_t> tangents;  ///< by input of `backward` behind the saved ones: which
   std::vector<std::int32_t> gradients;  ///< by number of gradient: which output of `backward`; -1: none
-  std::int64_t bytes_saved = 0;         ///< at the traced sizes, but of inputs of the graph
+  std::int64_t bytes_saved = 0;         ///< at the traced sizes, but of inputs and results of the graph
   std::int64_t bytes_of_all = 0;        ///< what saving everything that backward reads would take
 };
 /// Of a functional joint graph in normal form, which becomes its forward: marks and backward nodes are gone, and saved

@@ -37,6 +37,25 @@ enum class Freeze : std::uint8_t {
   Nothing,   ///< none
 };
 
+/// When the backward of a differentiable call is compiled (docs/autograd.md, "Compiled backwards"). warm_up() compiles
+/// it in each case.
+enum class BackwardCompile : std::uint8_t {
+  /// `Ahead` where the backward computes with sizes, and where calls are served meanwhile (OnMiss::ServeMeanwhile);
+  /// otherwise `Lazy`.
+  Auto,
+  Lazy,   ///< at the first backward() that reaches the call
+  Ahead,  ///< with the forward; what its guards ask of sizes becomes part of the forward's guards
+};
+
+/// What a differentiable call keeps for its backward (docs/autograd.md, "What is kept").
+enum class BackwardKeeps : std::uint8_t {
+  /// The fewest bytes: a minimum cut of the joint graph, in which products, attention and the like are not computed
+  /// again but where a checkpoint's rule says so.
+  MinimumCut,
+  All,      ///< whatever the derivative reads: nothing is computed again but views
+  Nothing,  ///< arguments, and what cannot be computed again (draws without a seed, branches): the least memory
+};
+
 struct CompileOptions {
   std::string name = "f";  ///< in logs, explain() and kernels' names
   /// At the limit, a miss evicts the least recently used specialization, provided it has been idle for at least 1,000
@@ -71,6 +90,8 @@ struct CompileOptions {
   /// Calls queued in between have run. Each fault is thrown once, in call order. A check followed by a step of the host
   /// or of another library is waited for at once in either case.
   bool late_faults = false;
+  BackwardCompile backward = BackwardCompile::Auto;
+  BackwardKeeps keeps = BackwardKeeps::MinimumCut;
 };
 
 /// What happens to a call with a size outside of the declared range.
@@ -571,7 +592,9 @@ class CompiledFunction {
   ///   f.seal();
   /// Throws NotTraceable, with the reason, for a call that would be served eagerly; Sealed where something would have
   /// to be made for a sealed function; and what the function throws when it is traced. More recordings than are kept
-  /// (CompileOptions::recordings_max) push out the first.
+  /// (CompileOptions::recordings_max) push out the first. Where tensors want gradients, so does all that backward()
+  /// needs: gradients that come in are expected with the layouts of the results. What depends on sizes that data decide
+  /// is recorded by the first call.
   template <class... A>
   requires detail::Takes<F, A&&...> WarmedUp warm_up(A&&... args)
   const {
@@ -588,11 +611,13 @@ class CompiledFunction {
   void set_miss_callback(std::function<void(const Miss&)> callback) {
     detail::set_miss_callback(*state_, std::move(callback));
   }
-  /// Waits until nothing is compiled in the background for this function (OnMiss::ServeMeanwhile).
+  /// Waits until nothing is compiled in the background for this function and its backwards (OnMiss::ServeMeanwhile).
   void wait() const { detail::wait_for_builds(*state_); }
   /// After this, a call that would compile throws Sealed, which names the failed guard. Waits for running compilations
   /// and loads device code that would be loaded lazily. Nor are executable graphs made there: of sizes that are new,
-  /// the launches are queued one after the other at each call, which costs some microseconds each.
+  /// the launches are queued one after the other at each call, which costs some microseconds each. A backward() that
+  /// would compile throws Sealed likewise, before gradients are accumulated; a gradient that comes in with another
+  /// layout than its result has is copied instead.
   void seal() { detail::seal(*state_); }
   /// Forgets everything compiled; counters start again. Calls that are running end with what they have.
   void reset() { detail::reset(*state_); }

@@ -61,6 +61,15 @@ struct Stats {
   };
   std::vector<Launch> launches;
   std::string last_fallback_reason;  ///< why the latest call was served eagerly; empty if none was
+  /// The same of the backwards of the live specializations. Not part of the numbers above, but for `launches`; what is
+  /// kept within budgets (recordings, code) is within those of the function.
+  struct Backward {
+    std::int64_t calls = 0, compilations = 0, specializations = 0, building = 0, code_bytes = 0;
+    std::int64_t recordings = 0, recordings_made = 0, evictions = 0, recording_bytes = 0;
+    std::int64_t replays = 0, eager_fallbacks = 0, checks = 0;
+    /// gradients that came in with another layout than their results have, and were copied (CompiledFunction::seal)
+    std::int64_t copied_tangents = 0;
+  } backward;
 };
 
 /// The process's totals.

@@ -104,6 +104,15 @@ Specialization::~Specialization() { profile_ends(*this); }
 
 namespace {
 
+passes::Partitioner partitioner(BackwardKeeps keeps) {
+  switch (keeps) {
+    case BackwardKeeps::MinimumCut: return passes::Partitioner::MinimumCut;
+    case BackwardKeeps::All: return passes::Partitioner::SaveAll;
+    case BackwardKeeps::Nothing: return passes::Partitioner::RecomputeAll;
+  }
+  return passes::Partitioner::MinimumCut;
+}
+
 Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Tracer&), void* ctx,
              const TraceOptions& options, TraceFacts& facts) {
   InputPlan plan;
@@ -155,7 +164,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
         bail(Bail::changes_tape, "compile", {},
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
-      if (joint) traced.gradients = cut_gradients(traced, *joint);
+      if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps));
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;

@@ -143,6 +143,7 @@ struct TraceOptions {
   bool may_retrace = true;          ///< the body may run again, with inputs seen in another way (InputPlan)
   bool static_sizes = false;        ///< CompileOptions::static_sizes
   Freeze freeze = Freeze::Nothing;  ///< CompileOptions::freeze
+  BackwardKeeps keeps = BackwardKeeps::MinimumCut;                 ///< CompileOptions::keeps
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words
   const std::function<void(Traced&)>* describe = nullptr;          ///< Compiled::describe; null: the graph says it all

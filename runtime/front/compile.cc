@@ -26,6 +26,7 @@
 #include "runtime/call/call.h"
 #include "runtime/call/structure_names.h"
 #include "runtime/front/background.h"
+#include "runtime/front/backward.h"
 #include "runtime/front/compiled.h"
 #include "runtime/front/generality.h"
 #include "runtime/front/nearest_miss.h"
@@ -130,6 +131,7 @@ struct BackgroundBuild {
   std::shared_ptr<Compiled::Build> entry;
   TracedCall call;
   Introduction with;
+  std::optional<BackwardAhead> backward;
   std::string name = call.name;
   bool of_any_strides = call.generality.layouts;
 
@@ -148,6 +150,7 @@ void BackgroundBuild::run() noexcept {
   };
   try {
     try {
+      if (backward) backward->make(call);
       made = build(std::move(call));
     } catch (const Error& e) {
       // says nothing of the next call
@@ -252,7 +255,7 @@ class MissedCall {
     return names_;
   }
   Introduction introduction() { return {std::move(nearest_), names(), tensor_words_of(*names())}; }
-  bool hand_over(TracedCall&, Seen);
+  bool hand_over(TracedCall&, Seen, std::optional<BackwardAhead>);
   void warn_full();
   std::string limit() const {
     return c_.is_full_of_code() ? std::to_string(c_.options.code_bytes) + " bytes of code"
@@ -297,19 +300,20 @@ bool MissedCall::is_to_be_compiled(bool turn) {
                    bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
   Compiled::Refusal* refused = c_.refusal_of(frame_);
   if (refused) refused->since = c_.calls.load(std::memory_order_relaxed);
-  if (refused && (c_.sealed || !refused->tries_left)) {
-    if (c_.sealed)
+  if (refused && (c_.is_sealed() || !refused->tries_left)) {
+    if (c_.is_sealed())
       fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
            "the function is sealed, and this call could only be served eagerly: ", refused->reason);
     return eagerly(refused->bail, refused->reason, refused->where);
   }
   // Asked for only where somebody reads it: past the limit every call comes here.
-  if (c_.sealed || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set())
+  if (c_.is_sealed() || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set())
     nearest_ = nearest_miss(c_, frame_, *names());
-  if (c_.sealed)
+  if (c_.is_sealed())
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
          "the function is sealed and no specialization admits this call",
-         nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed);
+         nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed,
+         c_.is_backward ? "; warm_up() with tensors that want gradients compiles backwards before seal()" : "");
   if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_); t && t->left > 0) {
     thrown_ = t->id;
     return false;
@@ -368,7 +372,7 @@ void MissedCall::warn_full() {
                         " of captured variables that are gone (pass as arguments what is made anew for every call)"
                   : "") +
       ", its limit" +
-      (c_.is_full_of_code() ? " since their code takes " + std::to_string(c_.code_bytes) + " bytes of " +
+      (c_.is_full_of_code() ? " since their code takes " + std::to_string(c_.code_of_all->load()) + " bytes of " +
                                   std::to_string(c_.options.code_bytes)
                             : "") +
       ": calls that fit none are served eagerly. " +
@@ -378,12 +382,12 @@ void MissedCall::warn_full() {
 }
 
 // The call is served eagerly, and what was traced is built behind its back.
-bool MissedCall::hand_over(TracedCall& call, Seen seen) {
+bool MissedCall::hand_over(TracedCall& call, Seen seen, std::optional<BackwardAhead> backward) {
   auto entry = std::make_shared<Compiled::Build>(
       Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
   call.makers = runtime::Makers::Caller;
-  auto task =
-      std::make_shared<BackgroundBuild>(BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction()});
+  auto task = std::make_shared<BackgroundBuild>(
+      BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction(), std::move(backward)});
   {
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
@@ -410,6 +414,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                         {.handles = &handles_,
                          .static_sizes = c_.options.static_sizes,
                          .freeze = c_.options.freeze,
+                         .keeps = c_.options.keeps,
                          .registered = passes::registered(),
                          .words = any ? any->words() : std::vector<std::uint64_t>(),
                          .describe = c_.describe ? &c_.describe : nullptr,
@@ -456,10 +461,14 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       LockedCompiled lock(c_);
       c_.declared.note(frame_, *names());
     }
+    if (call.traced.gradients) own_backward(c_, *call.traced.gradients);
+    if (c_.is_backward) c_.traced_guards = facts.env->guards().size();
+    const std::optional<BackwardAhead> backward = BackwardAhead::of(c_.options, call, frame_);
     if (in_background_ && repeatable) {
       call.traced.variables = nullptr;  // belongs to this thread
-      if (hand_over(call, any ? Seen() : facts.seen())) return nullptr;
+      if (hand_over(call, any ? Seen() : facts.seen(), backward)) return nullptr;
     }
+    if (backward) backward->make(call);
     std::unique_ptr<Specialization> made = build(std::move(call));
     made->keep_within(c_.recordings);
     if (!repeatable) seen_ = any ? Seen() : facts.seen();
@@ -618,7 +627,8 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
     fail(
         ErrorCode::InvalidArgument, "warm_up", {}, c.options.name,
         " is given a shape-only tensor, for which nothing is compiled: give tensors of the device that it will run on");
-  if (c.options.on_miss == OnMiss::ServeMeanwhile) wait_for_builds(c);
+  const bool amid_build = c.is_backward && runtime::is_background();  // nobody else knows it yet
+  if (c.options.on_miss == OnMiss::ServeMeanwhile && !amid_build) wait_for_builds(c);
   WarmedUp made;
   Outputs reads;
   const Specialization* s = find(c, f);
@@ -640,13 +650,14 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
   if (!first.has(f.values.data())) {
     {
       const LockedCompiled lock(c);
-      if (c.sealed)
+      if (c.is_sealed())
         fail(ErrorCode::Sealed, "warm_up", {}, c.options.name, " is sealed, and has no recording for these sizes");
     }
     first.get(f.values.data(), s->name, &made.recorded, true)->reserve();
   }
   if (s->folding && s->folding->folds) runtime::Folding::Added(*s->folding, f);
   else if (s->folding) s->folding->note_what_stands(f);
+  warm_up_backward(*s, f, made);
   return made;
 }
 

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/timeline.h"
 #include "runtime/front/background.h"
+#include "runtime/front/backward.h"
 #include "runtime/front/code_count.h"
 #include "runtime/replay/profile.h"
 #include "runtime/trace/joint.h"
@@ -69,6 +70,8 @@ Compiled::Compiled(CompileOptions o, std::optional<kernels::Mode> m)
   table.store(published.get());
 }
 
+Compiled::~Compiled() { count_code(0); }
+
 Compiled::Table::Table(const std::vector<const Specialization*>& all) : others(all) {
   std::map<std::uint64_t, std::vector<const Specialization*>> of_hash;
   for (const Specialization* s : all) of_hash[s->hash].push_back(s);
@@ -98,7 +101,7 @@ std::unique_ptr<Compiled::Table> Compiled::prepare(std::size_t n) {
 
 void Compiled::publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept {
   table.store(next.get(), std::memory_order_release);
-  code_bytes = next->code_bytes;
+  count_code(next->code_bytes);
   retired.push_back({epochs::advance(), std::exchange(published, std::move(next)), std::move(gone)});
 }
 
@@ -133,6 +136,13 @@ const Specialization* Compiled::serve_eagerly(Bail bail, const std::string& reas
   last_fallback_reason = reason;
   return nullptr;
 }
+
+namespace {
+void profile_with_backward(const Specialization& s, bool on) {
+  s.profile(on);
+  if (Compiled* b = s.gradients ? backward_of(*s.gradients) : nullptr) profile(*b, on);
+}
+}  // namespace
 
 template <class F>
 void Compiled::retire_if(const F& go) {
@@ -217,7 +227,7 @@ void Compiled::replace(const Specialization& idle, std::int64_t now) {
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
   const Specialization* s = made.get();
-  if (profiled) s->profile(true);
+  if (profiled) profile_with_backward(*s, true);
   made->use = {0, calls.load(std::memory_order_relaxed)};
   owned.push_back(std::move(made));
   try {
@@ -315,6 +325,18 @@ std::int64_t Compiled::building() const {
   return std::count_if(builds.begin(), builds.end(), [&](const auto& b) { return !b->ended && b->process == here; });
 }
 
+namespace {
+/// What goes on for the backwards is waited for, too.
+void wait_for_backwards(const Compiled& c) {
+  std::vector<std::shared_ptr<Compiled>> all;
+  {
+    const LockedCompiled lock(c);
+    all = backwards_of(c);
+  }
+  for (const auto& b : all) wait_for_builds(*b);
+}
+}  // namespace
+
 void wait_for_builds(Compiled& c) {
   if (runtime::is_background())
     fail(ErrorCode::InvalidArgument, c.options.name.c_str(), {},
@@ -323,10 +345,11 @@ void wait_for_builds(Compiled& c) {
     const std::uint32_t ended = c.builds_ended.load(std::memory_order_acquire);
     {
       LockedCompiled lock(c);
-      if (c.building() == 0) return;
+      if (c.building() == 0) break;
     }
     futex_wait(c.builds_ended, ended, std::chrono::seconds(1));
   }
+  wait_for_backwards(c);
 }
 
 void set_miss_callback(Compiled& c, std::function<void(const Miss&)> callback) { c.callback->set(std::move(callback)); }
@@ -334,7 +357,7 @@ void set_miss_callback(Compiled& c, std::function<void(const Miss&)> callback) {
 void profile(Compiled& c, bool on) {
   LockedCompiled lock(c);
   c.profiled = on;
-  for (const auto& s : c.owned) s->profile(on);
+  for (const auto& s : c.owned) profile_with_backward(*s, on);
 }
 
 void seal(Compiled& c) {
@@ -345,17 +368,21 @@ void seal(Compiled& c) {
     device::ImagePtr image;
   };
   std::vector<ToLoad> to_load;  // what a device loads otherwise when a recording first needs it
-  auto set = [&](bool sealed) {
-    c.sealed = sealed;
-    c.recordings->sealed.store(sealed, std::memory_order_relaxed);
-  };
+  auto set = [&](bool sealed) { c.recordings->sealed.store(sealed, std::memory_order_relaxed); };
   {
     LockedCompiled lock(c);
-    for (const auto& s : c.owned)
-      s->for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
-        for (const runtime::Program::GpuStep& step : p.gpu_steps)
-          to_load.push_back({p.device, step.kernel, step.image});
-      });
+    auto add = [&](const Compiled& of) {
+      for (const auto& s : of.owned)
+        s->for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
+          for (const runtime::Program::GpuStep& step : p.gpu_steps)
+            to_load.push_back({p.device, step.kernel, step.image});
+        });
+    };
+    add(c);
+    for (const auto& b : backwards_of(c)) {
+      const LockedCompiled of_backward(*b);
+      add(*b);
+    }
     set(true);
   }
   try {
@@ -380,7 +407,6 @@ void reset(Compiled& c) {
   c.met.clear();
   c.declared.clear();
   c.strides_asked.clear();
-  c.sealed = false;
   c.recordings->sealed.store(false, std::memory_order_relaxed);
   c.in_vain = c.named = c.replaced = c.look_at = 0;
   c.patience = Compiled::kPatience;

@@ -100,7 +100,14 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   };
   std::atomic<const Table*> table;                       ///< never null
   std::shared_ptr<runtime::RecordingBudget> recordings;  ///< what all specializations keep together
-  const std::shared_ptr<MissCallback> callback = std::make_shared<MissCallback>();
+  std::shared_ptr<MissCallback> callback = std::make_shared<MissCallback>();
+  /// Of another function (own_backward), whose budgets, callback and seal these are.
+  bool is_backward = false;
+  /// Of a backward: how many guards its latest trace has asked.
+  std::size_t traced_guards = 0;
+  std::atomic<std::int64_t> copied_tangents{0};  ///< Stats::Backward::copied_tangents
+  /// CompiledFunction::seal. Also backwards' of specializations that are gone find it so.
+  bool is_sealed() const { return recordings->sealed.load(std::memory_order_relaxed); }
 
   /// One compilation at a time; the others wait for their turn, and hold nothing meanwhile. The user's function may
   /// wait for another thread that calls it: who finds that a trace does not go on is served eagerly. 0: free; else who
@@ -128,6 +135,11 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     std::int64_t replays = 0, recordings_made = 0, evictions = 0, copied_bytes = 0;
   } freed;
   std::int64_t code_bytes = 0;  // guarded by mu; of those that are owned
+  /// and with those of its backwards, or of whose backward it is
+  std::shared_ptr<std::atomic<std::int64_t>> code_of_all = std::make_shared<std::atomic<std::int64_t>>(0);
+  void count_code(std::int64_t bytes) noexcept {
+    code_of_all->fetch_add(bytes - code_bytes, std::memory_order_relaxed), code_bytes = bytes;
+  }
   // guarded by mu; that retired before they had served some calls
   std::int64_t in_vain = 0;
   static constexpr std::int64_t kPatience = 1000;
@@ -184,18 +196,18 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// them open.
   std::unordered_set<std::uint64_t> strides_asked;  // guarded by mu
   Declared declared;                                // guarded by mu
-  bool sealed = false;                              // guarded by mu
   bool warned_full = false;                         // guarded by mu
   std::string last_fallback_reason;                 // guarded by mu
   std::array<std::int64_t, kBails> fallbacks{};     // guarded by mu; calls served eagerly, by reason
 
-  const std::int64_t check;  ///< every so many-th replay is checked; 0: none
+  std::int64_t check;  ///< every so many-th replay is checked; 0: none
   std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
   bool profiled = false;  // guarded by mu; what is added is profiled, too
 
   /// Of options that new_compiled() has looked at.
   Compiled(CompileOptions o, std::optional<kernels::Mode>);
+  ~Compiled();
 
   /// With `mu` held: a table of the first `n` that are owned, and room to retire the one that stands.
   std::unique_ptr<Table> prepare(std::size_t n);
@@ -203,7 +215,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// in one.
   void publish(std::unique_ptr<Table> next, std::vector<std::unique_ptr<Specialization>> gone) noexcept;
   /// With `mu` held: are there as many bytes of code as may be?
-  bool is_full_of_code() const { return code_bytes >= options.code_bytes; }
+  bool is_full_of_code() const { return code_of_all->load(std::memory_order_relaxed) >= options.code_bytes; }
   /// With `mu` held: takes out what nobody reads any more. Destroy it without `mu`: its destructors may run the user's
   /// code.
   std::vector<Retired> take_unread();

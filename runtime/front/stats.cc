@@ -7,6 +7,7 @@
 #include "base/epochs.h"
 #include "device/host_memory.h"
 #include "jit/engine/code.h"
+#include "runtime/front/backward.h"
 #include "runtime/front/code_count.h"
 #include "runtime/front/compiled.h"
 #include "runtime/replay/pool.h"
@@ -36,6 +37,20 @@ ProcessStats stats() {
 }
 
 namespace detail {
+
+namespace {
+void add_backward(Stats& to, const Compiled& backward) {
+  Stats s = stats_of(backward);
+  Stats::Backward& b = to.backward;
+  b.calls += s.calls, b.compilations += s.compilations, b.specializations += s.specializations;
+  b.building += s.building, b.code_bytes += s.code_bytes;
+  b.recordings += s.recordings, b.recordings_made += s.recordings_made, b.evictions += s.evictions;
+  b.recording_bytes += s.recording_bytes;
+  b.replays += s.replays, b.eager_fallbacks += s.eager_fallbacks, b.checks += s.checks;
+  b.copied_tangents += backward.copied_tangents;
+  std::move(s.launches.begin(), s.launches.end(), std::back_inserter(to.launches));
+}
+}  // namespace
 
 Stats stats_of(const Compiled& c) {
   Stats s;
@@ -76,6 +91,7 @@ Stats stats_of(const Compiled& c) {
     std::vector<Stats::Launch> took = p->launches(p->name);
     std::move(took.begin(), took.end(), std::back_inserter(s.launches));
   }
+  for (const auto& b : backwards_of(c)) add_backward(s, *b);
   std::stable_sort(s.launches.begin(), s.launches.end(),
                    [](const Stats::Launch& a, const Stats::Launch& b) { return a.ns > b.ns; });
   for (const Compiled::Retired& r : c.retired)

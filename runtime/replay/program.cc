@@ -306,7 +306,7 @@ class Builder {
   /// What recordings are made for, and what they leave to words. When all slots are there.
   void add_key() {
     auto of_call = [&](std::uint32_t w) {
-      return w != detail::kSeedValue && w != detail::kOffsetValue &&
+      return std::find(p_.random_words.begin(), p_.random_words.end(), w) == p_.random_words.end() &&
              std::none_of(p_.floats.begin(), p_.floats.end(),
                           [&](const auto& f) { return !f.computed && f.word == w; });
     };
@@ -490,6 +490,19 @@ kernels::Lowered lower_graph(graph::Graph& graph, kernels::Mode mode) {
   return kernels::lower(graph, mode, style);
 }
 
+namespace {
+std::vector<std::uint32_t> random_words_of(const graph::Graph& g, bool own) {
+  std::vector<std::uint32_t> words;
+  if (own) words = {detail::kSeedValue, detail::kOffsetValue};
+  for (const graph::NumberInput& n : g.numbers)
+    if (n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset)
+      if (const std::uint32_t w = g.env->symbols()[n.symbol].source.word;
+          std::find(words.begin(), words.end(), w) == words.end())
+        words.push_back(w);
+  return words;
+}
+}  // namespace
+
 Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::vector<Int>& int_results,
                       const std::vector<std::pair<std::uint32_t, Int>>& floats, bool uses_random, Int random_count,
                       Makers makers, const std::vector<MadeSizes>& made) {
@@ -528,6 +541,7 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   for (const graph::MetadataMutation& m : p.graph.metadata_mutations) p.metadata.push_back(b.layout(m.layout));
   for (Int i : int_results) p.int_results.push_back(b.slot(i));
   p.uses_random = uses_random;
+  p.random_words = random_words_of(p.graph, uses_random);
   p.random_count = b.slot(random_count);
   p.copied_bytes = b.slot(kernels::copied_beyond_eager(p.lowered));
   b.add_size_checks(made);

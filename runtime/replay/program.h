@@ -70,6 +70,9 @@ struct Program {
   };
   std::vector<WordCell> word_cells;  ///< behind the buffers and the workspace
   bool uses_random = false;
+  /// Of the call's values, those that say where the generator stands: they move from call to call, and no recording
+  /// depends on them. Its own, or (backwards) the forward's.
+  std::vector<std::uint32_t> random_words;
   Slot copied_bytes{};  ///< kernels::copied_beyond_eager
   Slot random_count{};  ///< numbers taken from the generator by one call
 

@@ -70,14 +70,14 @@ void Recording::plan_temps(PlanMemory& memory) {
 std::unique_ptr<Recording::Instance> Recording::make_instance(std::unique_ptr<Instance> old,
                                                               const std::vector<Slot>& changed) const {
   const Program& p = program_;
-  const bool fresh = !old || p.uses_random;  // what is random has moved on in an instance since it was made
+  const bool fresh = !old || !p.random_words.empty();  // what is random has moved on in an instance since it was made
   std::unique_ptr<Instance> i = old ? std::move(old) : std::make_unique<Instance>(p);
   i->base.assign(p.cells(), nullptr);
   i->resolved = false;
   i->float_cells.clear();
   for (std::size_t c = 0; c < p.word_cells.size(); ++c)
     if (p.word_cells[c].word) i->float_cells.push_back(static_cast<std::uint32_t>(c));
-  if (p.uses_random || !p.moving_words.empty()) i->slots = slots_;
+  if (!p.random_words.empty() || !p.moving_words.empty()) i->slots = slots_;
   if (!p.floats.empty()) i->params = params_;
   i->floats.resize(p.float_exprs.size());
   i->results.assign(p.outputs.size(), nullptr);
@@ -145,12 +145,12 @@ void keep(const std::vector<std::uint32_t>& words, const std::int64_t* values, s
 SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lane& lane) const {
   const Program& p = program_;
   const std::vector<std::uint32_t>& words = p.moving_words;
-  const bool moves = p.uses_random || !words.empty();
-  const bool as_before = i.resolved && !p.uses_random && are_there(words, values, i.words);
+  const bool random = !p.random_words.empty(), moves = random || !words.empty();
+  const bool as_before = i.resolved && !random && are_there(words, values, i.words);
   if (!as_before) {
     i.resolved = false;
     if (moves) p.exprs.evaluate(values, i.slots.data());
-    if (p.uses_random) i.host.resolve(SlotValues(i.slots.data()));
+    if (random) i.host.resolve(SlotValues(i.slots.data()));
   }
   const SlotValues now = moves ? SlotValues(i.slots.data()) : slots();
   void** const cells = i.base.data() + p.workspace_cell() + 1;

@@ -3,11 +3,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "autograd/trace_tape.h"
 #include "graph/graph.h"
+#include "guards/shape_env.h"
+#include "passes/partition.h"
 #include "reprise/compile.h"
 #include "runtime/trace/tape_views.h"
 
@@ -67,7 +70,7 @@ void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const T
 /// has forgotten the trace's tensors. `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
 /// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
-std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&);
+std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, passes::Partitioner);
 
 /// How many of a replay's last tensors and integers are not the function's results.
 std::size_t saved_tensors(const Gradients&);
@@ -77,6 +80,40 @@ void check_on_tape(const Gradients&, const CallFrame&);
 /// (`bases`; `views` null: there are none).
 void put_on_tape(const Gradients&, const CallFrame&, Outputs&, const TapeViews* views,
                  const std::vector<Tensor>& bases);
+
+// Note [Backwards of a function]
+// The backward of a specialization is a compiled function of its own, called with saved tensors, tangents and numbers,
+// but it keeps what was promised of the forward's: it has the options, is within the budgets of recordings and code, is
+// sealed, profiled, waited for and counted with it (own_backward in runtime/front/backward.h). It is compiled at its
+// first call, or before: with the forward where CompileOptions::backward says so, and by warm_up(). Then its arguments
+// are *expected* ones: saved tensors have the layouts of their values, tangents those of the results, and none of them
+// holds anything. What the derivative asks of sizes in its own trace becomes a guard of the forward where it is
+// compiled with that: so a call that the forward admits finds a backward that admits it.
+
+/// The backward; null: no gradient flows.
+Compiled* backward_of(const Gradients&);
+/// Does it compute with numbers of the call, other than where the generator stands?
+bool takes_sizes(const Gradients&);
+/// A backward's arguments.
+struct BackwardArguments {
+  std::vector<Tensor> tensors;
+  std::vector<Int> numbers;
+};
+/// Of a call of the forward with these values; where they depend on data, which is not known ahead, of the traced call.
+/// `frozen`: by input, the tensor itself where it is one on frozen memory, else undefined; may be shorter.
+BackwardArguments expected_arguments(const Gradients&, const std::int64_t* values, std::span<const Tensor> frozen);
+/// What the backward's arguments are in the forward's environment: tensors, then numbers.
+struct BackwardTerms {
+  const std::vector<TensorMeta>& tensors;
+  const std::vector<const guards::Expr*>& numbers;
+};
+BackwardTerms backward_terms(const Gradients&);
+/// Makes what a backward needs that is called with these, as CompiledFunction::warm_up().
+WarmedUp warm_up_backward(const Gradients&, const BackwardArguments&);
+
+// Of a backward as runtime/front knows it:
+bool is_sealed(const Compiled&);
+void count_copied_tangent(Compiled&);
 
 /// What there is to tell of the backward: which results and inputs it stands between, and its explain().
 std::string explain_backward(const Gradients&, Detail);

@@ -66,6 +66,7 @@ class Pair {
     if (p_.has(kVariables)) want_.versions.resize(kArguments), got_.versions.resize(kArguments);
     for (const Chosen& s : p_.settings)
       if (auto* f = setting(s).before) f(compiled_, number_);
+    prepared_ = is(&Setting::prepared) && prepare();
     const Stats before = compiled_.stats();
     call_side(want_, [&](const Arguments& in) { return run(p_, in, want_.state.var); });
     Beside other;
@@ -79,6 +80,7 @@ class Pair {
     const bool eagerly = after.calls > before.calls && after.eager_fallbacks != before.eager_fallbacks;
     counts_.compiled += !eagerly;
     if (eagerly) ++counts_.fallbacks[after.last_fallback_reason.substr(0, 90)];
+    if (got_.error == ErrorCode::Sealed && prepared_) return "sealed behind warm_up(): " + got_.what;
     if (got_.error == ErrorCode::Sealed) {  // nothing was done, and no number drawn
       want_.state = State(), got_.state.in = Arguments();
       want_.generator = Generator(11), got_.generator = Generator(11);
@@ -92,7 +94,10 @@ class Pair {
     if (want_.generator.offset() != got_.generator.offset())
       return "numbers drawn: eager " + std::to_string(want_.generator.offset()) + ", compiled " +
              std::to_string(got_.generator.offset());
-    return derive_and_write(c);
+    if (std::string d = derive(); !d.empty()) return d;
+    if (std::string d = made_since(before); !d.empty()) return d;
+    counts_.prepared += prepared_;
+    return write_all(c);
   }
 
  private:
@@ -102,6 +107,45 @@ class Pair {
     for (const Chosen& c : p.settings)
       if (auto* f = setting(c).options) f(o);
     return o;
+  }
+
+  static bool is(bool Setting::*what, const Program& p) {
+    return std::any_of(p.settings.begin(), p.settings.end(), [&](const Chosen& s) { return setting(s).*what; });
+  }
+  bool is(bool Setting::*what) const { return is(what, p_); }
+
+  /// Nothing is left to compile for the compiled function's next call. False: it will run eagerly, or throw.
+  bool prepare() {
+    compiled_.reset();
+    std::vector<std::shared_ptr<void>> scopes;
+    for (const Chosen& s : p_.settings)
+      if (auto* f = setting(s).scope) scopes.push_back(f(number_));
+    bool can = true;
+    try {
+      compiled_.warm_up(got_.state.in);
+      compiled_.seal();
+    } catch (const Error&) {
+      can = false;
+      compiled_.reset();
+    }
+    while (!scopes.empty()) scopes.pop_back();
+    return can;
+  }
+  /// What a call and its backward have made, of which warm_up() has left nothing to make.
+  std::string made_since(const Stats& before) const {
+    if (!prepared_) return "";
+    const Stats now = compiled_.stats();
+    const bool data = compiled_.has_stages();  // sizes of data are recorded once they are known
+    auto made = [&](const char* what, std::int64_t n) -> std::string {
+      return n ? "behind warm_up() and seal(): " + std::to_string(n) + " " + what : "";
+    };
+    const auto &b = before.backward, &a = now.backward;
+    std::string all = made("compilations", now.compilations - before.compilations);
+    all += made("compilations of a backward", a.compilations - b.compilations);
+    all += made("backwards that run eagerly", a.eager_fallbacks - b.eager_fallbacks);
+    if (!data) all += made("recordings", now.recordings_made - before.recordings_made);
+    if (!data) all += made("recordings of a backward", a.recordings_made - b.recordings_made);
+    return all;
   }
 
   /// A call of another thread, with arguments of its own.
@@ -157,8 +201,7 @@ class Pair {
     side.error.reset();
     side.results.clear();
     auto run = [&] { call_here(side, call, true, number_); };
-    if (std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).other_thread; }))
-      std::thread(run).join();
+    if (is(&Setting::other_thread)) std::thread(run).join();
     else run();
   }
 
@@ -251,9 +294,8 @@ class Pair {
       }
       return "";
     };
-    const bool compiled =
-        std::any_of(p_.settings.begin(), p_.settings.end(), [](const Chosen& s) { return setting(s).compiled_walk; });
-    const std::string w = walk(want_, false), g = walk(got_, compiled);
+    const std::string w = walk(want_, false), g = walk(got_, is(&Setting::compiled_walk));
+    if (g == error_code_name(ErrorCode::Sealed) && !prepared_) return "";
     if (w != g)
       return "backward: eager " + (w.empty() ? "runs" : w + " (" + want_.what + ")") + ", compiled " +
              (g.empty() ? "runs" : g + " (" + got_.what + ")");
@@ -263,8 +305,7 @@ class Pair {
     return compare_gradients();
   }
 
-  std::string derive_and_write(const Call& c) {
-    if (std::string d = derive(); !d.empty()) return d;
+  std::string write_all(const Call& c) {
     const std::vector<Tensor> ws = want_.visible(), gs = got_.visible();
     // The results, and two of what else is visible.
     std::vector<std::size_t> which;
@@ -304,6 +345,7 @@ class Pair {
   CompiledAutograd walks_;
   int number_ = 0;
   bool left_half_way_ = false;  ///< a backward has thrown
+  bool prepared_ = false;
   Function compiled_;
 };
 
@@ -311,7 +353,7 @@ class Pair {
 
 Counts& Counts::operator+=(const Counts& o) {
   programs += o.programs, calls += o.calls, compiled += o.compiled, refused += o.refused, writes += o.writes,
-      derived += o.derived;
+      derived += o.derived, prepared += o.prepared;
   for (const auto& [reason, n] : o.fallbacks) fallbacks[reason] += n;
   return *this;
 }

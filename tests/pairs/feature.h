@@ -77,6 +77,7 @@ struct Setting {
   bool compiled_walk = false;  ///< the walks over the compiled function's tape are compiled
   bool other_thread = false;   ///< each call is made on a thread of its own
   bool beside = false;         ///< another thread makes a call of its own meanwhile: programs use no variables
+  bool prepared = false;       ///< each call and its backward are warmed up, and sealed before they run
   bool of_process = false;     ///< `scope` is not a thread's own
 };
 

@@ -141,6 +141,12 @@ const Setting threads[] = {
          [](Function& f, int call) {
            if (call == 3) f.seal();
          }},
+    {.text = "reset(), warm_up() and seal() before each call", .prepared = true},
+    {.text = "ServeMeanwhile; reset(), warm_up() and seal() before each call",
+     .options = [](CompileOptions& o) { o.on_miss = OnMiss::ServeMeanwhile; },
+     .prepared = true},
+    {.text = "check 1, the backward ahead, recordings_max 2",
+     .options = [](CompileOptions& o) { o.check = 1, o.backward = BackwardCompile::Ahead, o.recordings_max = 2; }},
     {.text = "max_specializations 1, recordings_max 1",
      .options = [](CompileOptions& o) { o.max_specializations = 1, o.recordings_max = 1; }},
     {.text = "static_sizes", .options = [](CompileOptions& o) { o.static_sizes = true; }},

@@ -12,7 +12,9 @@ class Function {
   Stats stats() const { return compiled_.stats(); }
   void reset() { compiled_.reset(); }
   void seal() { compiled_.seal(); }
+  bool has_stages() const { return compiled_.explain(Detail::Summary).find("  stage 0,") != std::string::npos; }
   void wait() { compiled_.wait(); }
+  void warm_up(const Arguments& in) { compiled_.warm_up(in); }
 
  private:
   CompiledFunction<std::function<std::vector<Tensor>(Arguments)>> compiled_;

@@ -94,10 +94,11 @@ TEST(Pairs, EagerAndCompiledAgree) {
     ++failures;
     ADD_FAILURE() << "seed " << seed << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
   }
-  std::printf("%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks\n",
-              static_cast<long long>(all.programs), static_cast<long long>(all.calls),
-              static_cast<long long>(all.compiled), static_cast<long long>(all.refused),
-              static_cast<long long>(all.writes), static_cast<long long>(all.derived));
+  std::printf(
+      "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld prepared\n",
+      static_cast<long long>(all.programs), static_cast<long long>(all.calls), static_cast<long long>(all.compiled),
+      static_cast<long long>(all.refused), static_cast<long long>(all.writes), static_cast<long long>(all.derived),
+      static_cast<long long>(all.prepared));
   for (const auto& [name, n] : known)
     std::printf("known: %s: %lld programs\n", name.c_str(), static_cast<long long>(n));
   if (std::getenv("PAIRS_TABLE")) {

@@ -1,0 +1,62 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guards/shape_env.h"
+#include "reprise/compile.h"
+#include "runtime/trace/joint.h"
+
+namespace reprise::detail {
+
+// What a cut joint graph leaves (joint_cut.cc) for compilations of the backward ahead (backward_arguments.cc) and for
+// the tape (backward_node.cc).
+
+/// The backward as a function: of saved tensors and tangents, and the integers that it computes with.
+struct BackwardGraph {
+  graph::Graph graph;
+  std::vector<const guards::Expr*> numbers;
+  std::vector<graph::NumberInput> described;  ///< what the numbers are: names, kinds
+  DType default_dtype = DType::Float32;       ///< of the forward's trace
+};
+struct BackwardFunction {
+  std::shared_ptr<const BackwardGraph> of;
+  std::vector<Tensor> operator()(const std::vector<Tensor>& tensors, const std::vector<Int>& numbers) const;
+};
+
+/// What backward reads, and where it is after a replay.
+struct SavedValue {
+  enum class Where { Input, Result, Base, Own } where;
+  std::uint32_t index = 0;   ///< of the input, of the results' leaf, of what results are views of
+  std::uint32_t output = 0;  ///< of a Result or Base: which differentiable one, or ~0
+};
+
+struct Gradients : std::enable_shared_from_this<Gradients> {
+  Joint joint;
+  std::vector<SavedValue> saved;  ///< by input of backward
+  std::size_t own = 0;            ///< of them: Own, the last tensors of a replay
+  std::size_t numbers = 0;        ///< the last integers of a replay
+  std::vector<std::uint32_t> tangents;
+  std::vector<std::int32_t> gradients;
+  std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
+  std::shared_ptr<const BackwardGraph> graph;
+  /// of the backward's tensors, in the forward's environment: saved ones, then tangents, which lie as the results do
+  std::vector<TensorMeta> expected;
+  /// their sizes and strides, then the numbers; empty: something depends on data
+  std::optional<guards::ExprProgram> exprs;
+  std::vector<std::uint32_t> slots;
+  std::string name;
+  std::int64_t bytes_saved = 0, bytes_of_all = 0;
+};
+
+/// Does it say where the generator stands?
+bool is_random(const graph::NumberInput&);
+/// What a tangent is expected to have where its result has these: the same where no two elements share a place and none
+/// is left free; else those of a contiguous tensor.
+void expect_strides(const std::int64_t* sizes, std::int64_t* strides, int rank);
+/// Once the backward is cut and described.
+void expect_arguments(Gradients&);
+
+}  // namespace reprise::detail
