@@ -347,6 +347,10 @@ class Export {
           t.wholes[0].members.empty() ? "a storage" : name(t.wholes[0].members[0]), " is seen as a whole storage");
     for (const graph::MetadataMutation& m : g.metadata_mutations)
       refuse("it changes the sizes or strides of ", name(m.input), " in place, which a loaded program does not do");
+    if (!t.assumed.empty())
+      refuse(
+          "it relies on what is known of a number that depends on data (check_size), which a loaded program would "
+          "not ask");
     if (!t.written_anew.empty()) refuse("it gives ", name(t.written_anew[0]), " another storage");
     for (std::size_t i = 0; i < t.extra_values.size(); ++i)
       if (t.extra_values[i].strides || t.extra_values[i].offset)

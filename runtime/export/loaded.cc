@@ -142,16 +142,22 @@ class Run final : public OtherNodes {
     std::deque<Ints> ints;
     std::vector<graph::CallArg> args;
     std::vector<Tensor> results;
+    std::vector<std::pair<graph::ValueId, Tensor>> copies;  // one for all views of a value
+    auto copy_of = [&](graph::ValueId v) {
+      for (const auto& [known, copy] : copies)
+        if (known == v) return copy;
+      copies.emplace_back(v, values[v.v].clone());
+      results.push_back(copies.back().second);
+      return results.back();
+    };
     for (std::uint32_t i = 0; i < n.args.size(); ++i) {
       const bool written = std::find(writer.writes.begin(), writer.writes.end(), i) != writer.writes.end();
       const graph::NodeArg& a = n.args[i];
       if (auto* w = std::get_if<graph::ViewArg>(&a)) {
-        results.push_back(values[w->base.v].clone());
-        tensors.push_back(apply(results.back(), w->steps));
+        tensors.push_back(apply(copy_of(w->base), w->steps));
         args.push_back(&tensors.back());
       } else if (auto* v = std::get_if<graph::ValueId>(&a)) {
-        tensors.push_back(*v ? (written ? values[v->v].clone() : values[v->v]) : Tensor());
-        if (written) results.push_back(tensors.back());
+        tensors.push_back(!*v ? Tensor() : written ? copy_of(*v) : values[v->v]);
         args.push_back(&tensors.back());
       } else if (auto* l = std::get_if<std::vector<graph::ValueId>>(&a)) {
         std::vector<Tensor>& list = lists.emplace_back();

@@ -128,7 +128,7 @@ class Pair {
     if (other.want.error) return "";
     std::swap(want_, other.want), std::swap(got_, other.got);
     std::string d = compare(false);
-    if (d.empty() && !want_.state.leaves.empty()) d = derive();
+    if (d.empty() && !want_.state.leaves.empty() && !exported(p_)) d = derive();
     std::swap(want_, other.want), std::swap(got_, other.got);
     return d;
   }
@@ -174,7 +174,7 @@ class Pair {
 
   std::string compare(bool with_versions) {
     const Seen w = want_.seen(with_versions), g = got_.seen(with_versions);
-    if (std::string d = fuzz::difference(w, g, tolerance()); !d.empty()) return d;
+    if (std::string d = fuzz::difference(w, g, tolerance()); !d.empty() || exported(p_)) return d;
     const std::vector<Tensor> ws = want_.visible(), gs = got_.visible();
     for (std::size_t i = 0; i < ws.size(); ++i) {
       if (ws[i].requires_grad() != gs[i].requires_grad())
@@ -251,7 +251,7 @@ class Pair {
   }
 
   std::string derive_and_write(const Call& c) {
-    if (std::string d = derive(); !d.empty()) return d;
+    if (std::string d = exported(p_) ? "" : derive(); !d.empty()) return d;
     const std::vector<Tensor> ws = want_.visible(), gs = got_.visible();
     // The results, and two of what else is visible.
     std::vector<std::size_t> which;
@@ -279,7 +279,7 @@ class Pair {
       if (!w.empty()) continue;
       ++counts_.writes;
       std::string d = compare(false);
-      if (d.empty() && !want_.state.leaves.empty()) d = derive();
+      if (d.empty() && !want_.state.leaves.empty() && !exported(p_)) d = derive();
       if (!d.empty()) return "after a write to " + name(i) + ": " + d;
     }
     return "";

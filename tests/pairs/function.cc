@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 
 namespace reprise::pairs {
@@ -10,8 +11,9 @@ std::optional<LoadedProgram> Function::loaded(const Arguments& in) const {
   try {
     const ExportedProgram p =
         export_program([this](Arguments args) { return run(program_, args, var_); }, std::tuple(in));
-    const std::string file =
-        (std::filesystem::temp_directory_path() / ("reprise_pairs_" + std::to_string(getpid()) + ".rpx")).string();
+    static std::atomic<int> files{0};  // calls of several threads
+    const std::string name = "reprise_pairs_" + std::to_string(getpid()) + "_" + std::to_string(files++) + ".rpx";
+    const std::string file = (std::filesystem::temp_directory_path() / name).string();
     LoadedProgram here = p.program();
     try {
       p.save(file);
@@ -23,8 +25,8 @@ std::optional<LoadedProgram> Function::loaded(const Arguments& in) const {
     std::filesystem::remove(file);
     return f;
   } catch (const Error& e) {
-    if (e.code() == ErrorCode::NotTraceable) return std::nullopt;
-    throw;
+    if (e.op() == "load_program" || e.op() == "bind" || e.code() == ErrorCode::Internal) throw;
+    return std::nullopt;  // the compiled call says which of several mistakes comes first
   }
 }
 
