@@ -3,12 +3,14 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <set>
 
 #include "base/mutex.h"
 #include "graph/graph.h"
 #include "graph/name_scopes.h"
+#include "graph/parse_in.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/text_cursor.h"
@@ -27,7 +29,10 @@ const char* interned(std::string_view file) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : in_(text) { g_.env = std::make_shared<guards::ShapeEnv>(); }
+  explicit Parser(std::string_view text, std::shared_ptr<guards::ShapeEnv> env = std::make_shared<guards::ShapeEnv>())
+      : in_(text) {
+    g_.env = std::move(env);
+  }
 
   /// Every error is this parser's, with a place: also what names, devices and expressions say of themselves.
   Graph run() {
@@ -550,6 +555,14 @@ Graph parse(std::string_view text) {
   const Graph asked = parser.run();
   if (std::optional<Mistake> m = first_mistake(asked)) parser.bad(*m);
   return Parser(text).run();
+}
+
+Graph parse_in(std::string_view text, const std::function<std::shared_ptr<guards::ShapeEnv>()>& new_env) {
+  guards::LibraryScope exact;
+  Parser parser(text, new_env());
+  const Graph asked = parser.run();
+  if (std::optional<Mistake> m = first_mistake(asked)) parser.bad(*m);
+  return Parser(text, new_env()).run();
 }
 
 }  // namespace reprise::graph

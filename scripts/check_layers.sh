@@ -42,6 +42,7 @@ inside=(
   'runtime/build:     runtime/call runtime/trace runtime/replay'
   'runtime/front:     runtime/call runtime/trace runtime/replay runtime/build'
   'runtime/users:     runtime/call runtime/trace runtime/replay runtime/build runtime/front'
+  'runtime/export:    runtime/call runtime/trace runtime/replay runtime/build runtime/front'
 )
 known=" "
 declare -A of=([kernels]="kernels|jit" [jit]="kernels|jit" [runtime]="runtime")

@@ -15,6 +15,8 @@ constexpr const char* kHelp = R"(usage: reprise COMMAND [ARGUMENTS]
   info                 version, CPU and its features, threads, GPU found or why not
   ops [NAME...]        operators with schema, dtypes and how each is computed (all, or those whose name contains NAME)
   gguf FILE            what a GGUF file holds: metadata, tensors, and how they are stored
+  show FILE.rpx        what an exported program takes, gives, writes and promises, and its graph
+  diff A.rpx B.rpx     in what two of them differ
   settings             every environment variable REPRISE_...: what it is for, its default, what it is now
   log-schema           the JSON Schema that every line of a REPRISE_LOG_FILE keeps
   explain LOG.jsonl... a readable account of what REPRISE_LOG_FILE recorded: what to do first, compilations with their times by
@@ -37,6 +39,12 @@ constexpr Command kCommands[] = {
     {"gguf", reprise::tool::gguf,
      "usage: reprise gguf FILE\nMetadata (of long arrays how many, and the last), tensors with type and sizes, sums by "
      "type.\n"},
+    {"show", reprise::tool::show,
+     "usage: reprise show FILE.rpx\nSignature, guards, operators, graph and weights of an exported program "
+     "(docs/export.md).\n"},
+    {"diff", reprise::tool::diff,
+     "usage: reprise diff A.rpx B.rpx\nThe lines of `show` that differ, and weights by their bytes. Exits with 1 where "
+     "something does.\n"},
     {"settings", reprise::tool::settings, "usage: reprise settings\n"},
     {"log-schema", reprise::tool::log_schema, "usage: reprise log-schema\n"},
     {"explain", reprise::tool::explain,

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "reprise/patterns.h"
+#include "runtime/call/kept_trace.h"
 #include "runtime/front/compiled.h"
 
 namespace reprise::detail {
@@ -55,6 +56,7 @@ struct Trace {
   const Call& call;
   CallFrame& frame;
   Tracer* tracer = nullptr;
+  KeptTrace* kept = nullptr;  ///< who takes the results; null: calls of a specialization
 
   /// Is a call of its own: what stays of its results is a template, and it may not assign to its arguments.
   template <bool whole>
@@ -72,12 +74,17 @@ struct Trace {
       FunctionScope running(tracer, call.function);
       made.run(call, copies, &running);
     }
+    if (kept) {
+      made.read(kept->results());
+      kept->ran(*tracer);
+    }
     if (form.result) {
       const std::shared_ptr<void> result = made.share();
       ResultTracer take(*tracer);
       form.result->write(result.get(), take);
       if constexpr (whole) set_result_template(*tracer, result);
     }
+    if (kept) kept->ends(*tracer);
     if constexpr (whole) form.arguments.read_copies(copies, check);
   }
   template <bool whole>
@@ -183,6 +190,12 @@ void serve_error(Compiled& c, const Error& e, const Call& call, Outputs& outputs
 WarmedUp warm_up(Compiled& c, CallFrame& f, const Call& call) {
   Trace trace{argument_names(c), call, f};
   return warm_up(c, f, Trace::body, Trace::name_words, &trace);
+}
+
+void trace_kept(Tracer& tracer, CallFrame& f, const Call& call, const std::vector<std::string>& names,
+                KeptTrace& kept) {
+  Trace trace{names, call, f, &tracer, &kept};
+  call.form.arguments.with_copies(call.arguments, Trace::run<true>, &trace);
 }
 
 void trace_pattern(Tracer& tracer, CallFrame& f, const Call& call) {

@@ -53,20 +53,39 @@ std::vector<Tensor> call_node(graph::OpId op, std::vector<CallArg>& args, Source
 
 }  // namespace
 
+void NumbersOf::add(Int i, std::vector<const Expr*>& told) {
+  if (i.is_symbolic()) collect(i.expr(), told);
+}
+
+void NumbersOf::add(const NodeArg& a, std::vector<const Expr*>& told) {
+  if (auto* i = std::get_if<Int>(&a)) add(*i, told);
+  if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) add(s->word(), told);
+  if (auto* l = std::get_if<Ints>(&a))
+    for (Int i : *l) add(i, told);
+  if (auto* w = std::get_if<graph::ViewArg>(&a))
+    for (const graph::ViewStep& step : w->steps)
+      for (const NodeArg& of : step.args) add(of, told);
+  if (auto* r = std::get_if<graph::Region>(&a))
+    for (const graph::Node& n : (*r)->nodes)
+      for (const NodeArg& of : n.args) add(of, told);
+}
+
 std::vector<const Expr*> NumbersOf::of(const graph::Graph& g) {
   std::vector<const Expr*> told;
-  auto see = [&](Int i) {
-    if (i.is_symbolic()) collect(i.expr(), told);
-  };
   for (const graph::Node& n : g.nodes)
-    for (const NodeArg& a : n.args) {
-      if (auto* i = std::get_if<Int>(&a)) see(*i);
-      if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) see(s->word());
-      if (auto* l = std::get_if<Ints>(&a))
-        for (Int i : *l) see(i);
-    }
+    for (const NodeArg& a : n.args) add(a, told);
   return told;
 }
+
+namespace {
+
+bool is_plain_call(const graph::Node& n) {
+  return !n.results.empty() && std::none_of(n.args.begin(), n.args.end(), [](const NodeArg& a) {
+    return std::holds_alternative<graph::ViewArg>(a) || std::holds_alternative<graph::Region>(a);
+  });
+}
+
+}  // namespace
 
 NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> values) : told_(told), values_(values) {
   REPRISE_CHECK(told.size() == values.size());
@@ -96,7 +115,8 @@ Int NumbersOf::of(const Expr* e) const {
   return made;
 }
 
-std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers) {
+std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers,
+                               OtherNodes* other) {
   guards::LibraryScope operators;
   std::vector<Tensor> values(g.values.size());
   for (std::size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i].value.v] = inputs[i];
@@ -111,7 +131,8 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     std::deque<std::vector<Tensor>> lists;
     std::deque<Ints> ints;
     std::vector<CallArg> args;
-    for (const NodeArg& a : n.args)
+    const bool plain = !other || (is_plain_call(n) && !graph::op(n.op).twin_of);
+    for (const NodeArg& a : plain ? n.args : std::vector<NodeArg>())
       args.push_back(std::visit(
           [&](const auto& v) -> CallArg {
             using T = std::decay_t<decltype(v)>;
@@ -132,7 +153,7 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
     std::vector<Tensor> made;
     try {
-      made = call_node(n.op, args, n.info.loc);
+      made = plain ? call_node(n.op, args, n.info.loc) : other->call(n, values, numbers);
     } catch (...) {
       graph::call_numbers.forward_of = before;
       throw;
@@ -144,7 +165,7 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     });
   }
   std::vector<Tensor> outputs;
-  for (const graph::OutputSpec& o : g.outputs) outputs.push_back(values[o.value.v]);
+  for (const graph::OutputSpec& o : g.outputs) outputs.push_back(o.value ? values[o.value.v] : Tensor());
   return outputs;
 }
 

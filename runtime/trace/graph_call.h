@@ -14,6 +14,10 @@ class NumbersOf {
  public:
   /// The expressions whose values must be told: symbols, and what is computed of them in another way than integers are.
   static std::vector<const guards::Expr*> of(const graph::Graph&);
+  /// Adds those of one number.
+  static void add(Int, std::vector<const guards::Expr*>& told);
+  /// The same of a node's argument, of a region's nodes and of a view's steps.
+  static void add(const graph::NodeArg&, std::vector<const guards::Expr*>& told);
 
   NumbersOf(std::span<const guards::Expr* const> told, std::span<const Int> values);
   Int operator()(Int) const;
@@ -49,9 +53,18 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
       a);
 }
 
+/// Nodes that are no plain call of an operator: those with regions or written views, and those that give no result.
+class OtherNodes {
+ public:
+  virtual ~OtherNodes() = default;
+  /// `values`: by value of the graph. Gives the node's results.
+  virtual std::vector<Tensor> call(const graph::Node&, std::span<const Tensor> values, const NumbersOf&) = 0;
+};
+
 /// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls
-/// then belong to the same forward calls. Gives the outputs. Throws NotTraceable for nodes that no program calls
-/// (regions, written views).
-std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&);
+/// then belong to the same forward calls. Gives the outputs, undefined where they are aliases. Throws NotTraceable for
+/// nodes that no program calls, unless `other` does.
+std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&,
+                               OtherNodes* other = nullptr);
 
 }  // namespace reprise::detail

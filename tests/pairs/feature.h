@@ -79,6 +79,7 @@ struct Setting {
   bool beside = false;         ///< another thread makes a call of its own meanwhile: programs use no variables
   bool prepared = false;       ///< each call and its backward are warmed up, and sealed before they run
   bool of_process = false;     ///< `scope` is not a thread's own
+  bool exported = false;       ///< each call is exported, saved, loaded and made of what was loaded
 };
 
 struct Feature {
@@ -117,6 +118,6 @@ int dim_of(const Tensor& a, int d);
 // The tables, by file.
 extern const Feature kViews, kWrites, kMetadata, kDataSizes, kCond, kVariableRows, kTape, kTapeInside, kCompiledWalks;
 extern const Feature kDTypes, kBytes, kRandom, kFrozen, kOperators, kPatterns, kThreads, kErrors, kMath;
-extern const Feature kQuantized, kKernels, kConcurrent;
+extern const Feature kQuantized, kKernels, kConcurrent, kExport;
 
 }  // namespace reprise::pairs

@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+
+#include "reprise/export.h"
 #include "tests/pairs/program.h"
 
 namespace reprise::pairs {
@@ -6,9 +9,14 @@ namespace reprise::pairs {
 /// A program as a compiled function; its variables live elsewhere.
 class Function {
  public:
-  Function(const Program& p, Variables& var, CompileOptions options)
-      : compiled_([&p, &var](Arguments in) { return run(p, in, var); }, std::move(options)) {}
-  std::vector<Tensor> operator()(const Arguments& in) { return compiled_(in); }
+  Function(const Program& p, Variables& var, CompileOptions options, bool exported)
+      : program_(p), var_(var), exported_(exported),
+        compiled_([&p, &var](Arguments in) { return run(p, in, var); }, std::move(options)) {}
+  std::vector<Tensor> operator()(const Arguments& in) {
+    if (exported_)
+      if (std::optional<LoadedProgram> f = loaded(in)) return (*f)(in);
+    return compiled_(in);
+  }
   Stats stats() const { return compiled_.stats(); }
   void reset() { compiled_.reset(); }
   void seal() { compiled_.seal(); }
@@ -17,6 +25,12 @@ class Function {
   void warm_up(const Arguments& in) { compiled_.warm_up(in); }
 
  private:
+  /// The call as a program that was saved and loaded, with the variables as weights; nothing where it is refused.
+  std::optional<LoadedProgram> loaded(const Arguments& in) const;
+
+  const Program& program_;
+  Variables& var_;
+  const bool exported_;
   CompiledFunction<std::function<std::vector<Tensor>(Arguments)>> compiled_;
 };
 
