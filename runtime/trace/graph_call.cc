@@ -8,6 +8,7 @@
 #include "graph/call_numbers.h"
 #include "graph/interpreter.h"
 #include "guards/expr.h"
+#include "reprise/regions.h"
 
 namespace reprise::detail {
 
@@ -46,13 +47,17 @@ std::vector<const Expr*> NumbersOf::of(const graph::Graph& g) {
   auto see = [&](Int i) {
     if (i.is_symbolic()) collect(i.expr(), told);
   };
-  for (const graph::Node& n : g.nodes)
-    for (const NodeArg& a : n.args) {
-      if (auto* i = std::get_if<Int>(&a)) see(*i);
-      if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) see(s->word());
-      if (auto* l = std::get_if<Ints>(&a))
-        for (Int i : *l) see(i);
-    }
+  auto all = [&](const graph::Graph& g, auto& all) -> void {
+    for (const graph::Node& n : g.nodes)
+      for (const NodeArg& a : n.args) {
+        if (auto* i = std::get_if<Int>(&a)) see(*i);
+        if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) see(s->word());
+        if (auto* l = std::get_if<Ints>(&a))
+          for (Int i : *l) see(i);
+        if (auto* r = std::get_if<graph::Region>(&a)) all(**r, all);
+      }
+  };
+  all(g, all);
   return told;
 }
 
@@ -60,7 +65,7 @@ NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> val
   REPRISE_CHECK(told.size() == values.size());
 }
 
-Int NumbersOf::operator()(Int i) const { return i.is_symbolic() ? of(i.expr()) : i; }
+Int NumbersOf::operator()(Int i) const { return i.is_symbolic() && !as_they_are_ ? of(i.expr()) : i; }
 
 Int NumbersOf::of(const Expr* e) const {
   if (e->is_const()) return e->value();
@@ -84,6 +89,39 @@ Int NumbersOf::of(const Expr* e) const {
   return made;
 }
 
+namespace {
+
+/// A node that runs regions: as a program would call it, whose functions call what stands in them.
+std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>& values, const NumbersOf& numbers) {
+  using List = std::vector<Tensor>;
+  auto list = [&](std::size_t arg) {
+    List all;
+    for (graph::ValueId v : std::get<std::vector<graph::ValueId>>(n.args[arg])) all.push_back(values[v.v]);
+    return all;
+  };
+  auto region = [&](std::size_t arg) -> const graph::Graph& { return *std::get<graph::Region>(n.args[arg]); };
+  if (!graph::turns_of(n)) {
+    const List operands = list(3);
+    auto branch = [&](std::size_t arg) { return [&, arg] { return call_graph(region(arg), operands, numbers); }; };
+    return cond(Predicate(values[std::get<graph::ValueId>(n.args[0]).v], n.info.loc), branch(1), branch(2));
+  }
+  const List others = list(3);
+  auto [made, stacked] = scan(
+      [&](const List& state, const List& slices) {
+        List inputs = state;
+        inputs.insert(inputs.end(), slices.begin(), slices.end());
+        inputs.insert(inputs.end(), others.begin(), others.end());
+        List outputs = call_graph(region(0), inputs, numbers);
+        const auto split = outputs.begin() + static_cast<std::ptrdiff_t>(state.size());
+        return std::pair(List(outputs.begin(), split), List(split, outputs.end()));
+      },
+      list(1), list(2), n.info.loc);
+  made.insert(made.end(), stacked.begin(), stacked.end());
+  return made;
+}
+
+}  // namespace
+
 std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers) {
   guards::LibraryScope operators;
   std::vector<Tensor> values(g.values.size());
@@ -99,7 +137,8 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     std::deque<std::vector<Tensor>> lists;
     std::deque<Ints> ints;
     std::vector<CallArg> args;
-    for (const NodeArg& a : n.args)
+    const bool regions = graph::op(n.op).cls == graph::OpClass::Control;
+    for (std::size_t k = 0; !regions && k < n.args.size(); ++k)
       args.push_back(std::visit(
           [&](const auto& v) -> CallArg {
             using T = std::decay_t<decltype(v)>;
@@ -111,16 +150,16 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
               return TensorArrayRef(list);
             } else if constexpr (std::is_same_v<T, graph::ViewArg> || std::is_same_v<T, graph::Region>) {
               bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc,
-                   "a derivative with a branch or a written view in it");
+                   "a derivative with a written view in it");
             } else {
-              return without_tensors(a, numbers, ints);
+              return without_tensors(n.args[k], numbers, ints);
             }
           },
-          a));
+          n.args[k]));
     const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
     std::vector<Tensor> made;
     try {
-      made = graph::calln(n.op, args, n.info.loc);
+      made = regions ? call_regions(n, values, numbers) : graph::calln(n.op, args, n.info.loc);
     } catch (...) {
       graph::call_numbers.forward_of = before;
       throw;

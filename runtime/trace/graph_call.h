@@ -15,6 +15,8 @@ class NumbersOf {
   /// The expressions whose values must be told: symbols, and what is computed of them in another way than integers are.
   static std::vector<const guards::Expr*> of(const graph::Graph&);
 
+  /// As they are: in the trace that the graph is of.
+  NumbersOf() : as_they_are_(true) {}
   NumbersOf(std::span<const guards::Expr* const> told, std::span<const Int> values);
   Int operator()(Int) const;
 
@@ -22,6 +24,7 @@ class NumbersOf {
   Int of(const guards::Expr*) const;
   std::span<const guards::Expr* const> told_;
   std::span<const Int> values_;
+  bool as_they_are_ = false;
 };
 
 /// A node's argument without values in it, as a call takes it: integers are `number(Int)`. Lists stand in `ints`.
@@ -50,8 +53,8 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
 }
 
 /// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls
-/// then belong to the same forward calls. Gives the outputs. Throws NotTraceable for nodes that no program calls
-/// (regions, written views).
+/// then belong to the same forward calls. Gives the outputs. Nodes with regions are calls of cond and scan. Throws
+/// NotTraceable for nodes that no program calls (written views).
 std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&);
 
 }  // namespace reprise::detail
