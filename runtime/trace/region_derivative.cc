@@ -93,6 +93,11 @@ bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::ve
   };
   if (b.views_want && graph::setting(graph::Setting::NoGrad) == 0)
     refuse("sees tensors from outside under several names");
+  // Made while gradients were off, it wants none itself: the tape says what becomes of a write.
+  for (std::size_t i = carried; i < operands.size(); ++i)
+    if (const autograd::State* s = b.written[i] ? autograd::state_of(operands[i]) : nullptr;
+        s && s->view && s->view->base.requires_grad())
+      refuse("writes to a tensor from outside");
   if (std::none_of(operands.begin(), operands.end(), [](const Tensor& t) { return wants_gradient(*t.impl()); }))
     return false;
   const Wanted w = wanted_of(b, operands, carried);

@@ -252,8 +252,11 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
 
   TracedBranch made;
   made.calls_off = std::move(region.calls_off);
-  made.views_want = std::any_of(region.views.begin(), region.views.end(),
-                                [&](const RegionTrace::Lifted& l) { return requires_grad(*as_seen(l.outer).impl()); });
+  made.views_want = std::any_of(region.views.begin(), region.views.end(), [&](const RegionTrace::Lifted& l) {
+    const Tensor seen = as_seen(l.outer);
+    const autograd::State* state = autograd::state_of(seen);
+    return requires_grad(*seen.impl()) || (state && state->view && state->view->base.requires_grad());
+  });
   std::unordered_set<const TracedStorage*> shown;
   for (const Tensor& t : results) {
     made.defined.push_back(t.defined());

@@ -15,6 +15,7 @@ const Known* known_kind(const std::string& program, const std::string& differenc
        {"cond("},
        {"gradient of ", "only compiled has one"}},
       {"a loop whose body chooses what wants a gradient", {"cond(", "scan("}, {"only compiled wants a gradient"}},
+      {"version() of a view that a body of scan changes the metadata of", {"scan("}, {"only eager counts a write"}},
       {"version() counts the writes of a branch of cond that is not taken",
        {"cond("},
        {"only compiled counts a write"}},
