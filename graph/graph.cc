@@ -51,6 +51,11 @@ Effects effects_of(const Node& node) {
   return all;
 }
 
+const Int* turns_of(const Node& node) {
+  const int i = op(node.op).cls == OpClass::Control ? op(node.op).schema.find("turns") : -1;
+  return i < 0 ? nullptr : std::get_if<Int>(&node.args[static_cast<std::size_t>(i)]);
+}
+
 ValueId Graph::add_input(TensorMeta meta, std::string input_name, InputSpec::Kind kind, bool captured) {
   ValueId id{static_cast<std::uint32_t>(values.size())};
   Value v;

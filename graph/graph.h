@@ -211,6 +211,8 @@ void for_each_value(const Node& n, F&& f) {
 
 /// What a node does beside computing its results: what its operator does, and what happens in its regions.
 Effects effects_of(const Node&);
+/// How often a node of OpClass::Control runs its one region; null: each of its regions runs at most once.
+const Int* turns_of(const Node&);
 /// f(region) for each of a node's; f gives another one, or null for it to stay. Whether any is another.
 template <class F>
 bool replace_regions(Node& n, F&& f) {

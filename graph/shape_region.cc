@@ -18,21 +18,38 @@ std::string shown(const TensorMeta& m) {
          (m.device == Device::cpu() ? "" : " on " + m.device.str());
 }
 
-/// Its inputs are the operands.
-void check_inputs(const RuleCtx& c, int region) {
+/// Input `i` of a region is given this.
+void check_input(const RuleCtx& c, int region, std::size_t i, const TensorMeta& has, const char* what) {
+  const char* op = c.op.schema.name.c_str();
   const Graph& g = c.region(region);
-  const std::string& name = c.op.schema.args[static_cast<std::size_t>(region)].name;
+  const TensorMeta& wants = g.meta(g.inputs[i].value);
+  if (wants.dtype != has.dtype || wants.device != has.device || !same_sizes(wants, has, c.loc, "a region's operand"))
+    fail(ErrorCode::ShapeMismatch, op, c.loc, "input ", i, " of region ",
+         c.op.schema.args[static_cast<std::size_t>(region)].name, " is ", shown(wants), ", ", what, " is ", shown(has));
+}
+void check_inputs(const RuleCtx& c, int region, std::size_t there, const char* what) {
+  const Graph& g = c.region(region);
+  if (g.inputs.size() != there)
+    fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "region ",
+         c.op.schema.args[static_cast<std::size_t>(region)].name, " has ", g.inputs.size(), " inputs, and there are ",
+         there, ' ', what);
+}
+const TensorMeta& defined(const RuleCtx& c, const TensorMeta* m, const char* what, std::size_t i) {
+  if (!m) fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, what, ' ', i, " is undefined");
+  return *m;
+}
+
+/// Its inputs are the operands.
+void check_branch(const RuleCtx& c, int region) {
   const auto operands = c.tensors(3);
-  if (g.inputs.size() != operands.size())
-    fail(ErrorCode::InvalidArgument, "cond", c.loc, "region ", name, " has ", g.inputs.size(),
-         " inputs, and there are ", operands.size(), " operands");
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i]) fail(ErrorCode::InvalidArgument, "cond", c.loc, "operand ", i, " is undefined");
-    const TensorMeta &wants = g.meta(g.inputs[i].value), &has = *operands[i];
-    if (wants.dtype != has.dtype || wants.device != has.device || !same_sizes(wants, has, c.loc, "cond: an operand"))
-      fail(ErrorCode::ShapeMismatch, "cond", c.loc, "input ", i, " of region ", name, " is ", shown(wants),
-           ", the operand is ", shown(has));
-  }
+  check_inputs(c, region, operands.size(), "operands");
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    check_input(c, region, i, defined(c, operands[i], "operand", i), "the operand");
+}
+
+TensorMeta row_major(const TensorMeta& m, Ints sizes) {
+  Ints strides = contiguous_strides(sizes);
+  return {m.dtype, m.device, {std::move(sizes), std::move(strides), 0}};
 }
 
 }  // namespace
@@ -45,8 +62,8 @@ void cond(RuleCtx& c) {
   const Int n = numel(pred.layout.sizes);
   if (!require(detail::compare_eq(n, 1, c.loc), "cond: one element decides"))
     fail(ErrorCode::ShapeMismatch, "cond", c.loc, "one element must decide, and this has ", n, ": use any() or all()");
-  check_inputs(c, 1);
-  check_inputs(c, 2);
+  check_branch(c, 1);
+  check_branch(c, 2);
   const Graph &then = c.region(1), &otherwise = c.region(2);
   if (then.outputs.size() != otherwise.outputs.size())
     fail(ErrorCode::InvalidArgument, "cond", c.loc, "one branch gives ", then.outputs.size(),
@@ -59,7 +76,46 @@ void cond(RuleCtx& c) {
     if (a.device != b.device || !same_sizes(a, b, c.loc, "cond: what the branches give"))
       fail(ErrorCode::ShapeMismatch, "cond", c.loc, "tensor ", i, " is ", shown(a), " of the one branch and ", shown(b),
            " of the other");
-    c.results.push_back({a.dtype, a.device, {a.layout.sizes, contiguous_strides(a.layout.sizes), 0}});
+    c.results.push_back(row_major(a, a.layout.sizes));
+  }
+}
+
+void scan(RuleCtx& c) {
+  const Graph& body = c.region(0);
+  const auto carried = c.tensors(1), stacked = c.tensors(2), others = c.tensors(3);
+  const Int turns = c.integer(4);
+  if (!require(turns >= 0, "scan: turns"))
+    fail(ErrorCode::InvalidArgument, "scan", c.loc, "there are ", turns, " turns");
+  check_inputs(c, 0, carried.size() + stacked.size() + others.size(), "operands");
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    check_input(c, 0, i, defined(c, carried[i], "carried tensor", i), "what is carried");
+  for (std::size_t i = 0; i < stacked.size(); ++i) {
+    const TensorMeta& all = defined(c, stacked[i], "stacked tensor", i);
+    if (all.dim() == 0 || !same(all.size(0), turns, c.loc, "scan: turns"))
+      fail(ErrorCode::ShapeMismatch, "scan", c.loc, "stacked tensor ", i, " is ", shown(all), ", and there are ", turns,
+           " turns: one slice along dimension 0 is for each");
+    TensorMeta one = all;
+    one.layout.sizes.erase(one.layout.sizes.begin()), one.layout.strides.erase(one.layout.strides.begin());
+    check_input(c, 0, carried.size() + i, one, "a slice");
+  }
+  for (std::size_t i = 0; i < others.size(); ++i)
+    check_input(c, 0, carried.size() + stacked.size() + i, defined(c, others[i], "operand", i), "the operand");
+  if (body.outputs.size() < carried.size())
+    fail(ErrorCode::InvalidArgument, "scan", c.loc, "the body gives ", body.outputs.size(), " tensors, of ",
+         carried.size(), " that are carried");
+  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+    const TensorMeta& m = body.meta(body.outputs[i].value);
+    if (i < carried.size()) {
+      if (m.dtype != carried[i]->dtype || m.device != carried[i]->device ||
+          !same_sizes(m, *carried[i], c.loc, "scan: what is carried"))
+        fail(ErrorCode::ShapeMismatch, "scan", c.loc, "carried tensor ", i, " is ", shown(*carried[i]),
+             ", and the body gives ", shown(m));
+      c.results.push_back(row_major(m, m.layout.sizes));
+    } else {
+      Ints sizes = m.layout.sizes;
+      sizes.insert(sizes.begin(), turns);
+      c.results.push_back(row_major(m, std::move(sizes)));
+    }
   }
 }
 

@@ -86,6 +86,7 @@ void copy_from(RuleCtx&);
 void item(RuleCtx&);
 // shape_region.cc
 void cond(RuleCtx&);
+void scan(RuleCtx&);
 }  // namespace rules
 
 // ---- questions of shape rules (questions.cc). They never ask what is known, and record what they ask with the user's

@@ -39,6 +39,7 @@ class Accesses {
       if (const auto* gpu = std::get_if<kernels::GpuLaunch>(&l.what)) prove(gpu->operands);
       for (const kernels::Condition& c : l.when) inside("condition", c.buffer, {{}, {}, t_.number(c.offset), 1}, {});
     }
+    for (std::size_t r = 0; r < program_.lowered.repeats.size(); ++r) prove_windows(r);
     for (std::size_t i = 0; i < program_.lowered.outputs.size(); ++i) prove_output(i);
     prove_lives();
   }
@@ -270,6 +271,19 @@ class Accesses {
     }
   }
 
+  /// In each turn a window is inside the buffer that it shows, from byte to byte.
+  void prove_windows(std::size_t r) {
+    const kernels::Repeat& loop = program_.lowered.repeats[r];
+    at_ = "loop " + std::to_string(r);
+    for (const kernels::Repeat::Window& w : loop.windows) {
+      const Buffer& b = program_.lowered.buffers[w.buffer];
+      const Int item = item_size(b.dtype);
+      const Layout turns{{loop.count, b.bytes}, {w.stride * item, 1}, w.offset * item};
+      const Places x = places_of(turns, DType::Int8);
+      inside("window " + std::to_string(w.buffer), w.of, x, where_any(x.sizes));
+    }
+  }
+
   void prove_output(std::size_t i) {
     const kernels::Lowered::Out& o = program_.lowered.outputs[i];
     const graph::OutputSpec& spec = program_.graph.outputs[i];
@@ -292,6 +306,9 @@ class Accesses {
       kernels::for_each_use(l.launches[i], [&](std::uint32_t b, bool, bool) {
         covered = covered && (l.buffers[b].kind != Buffer::Kind::Temp || (life[b].first <= i && i <= life[b].second));
       });
+    // What changes places behind a turn of a loop is there as long as the other is.
+    for (const kernels::Repeat& r : l.repeats)
+      for (const kernels::Repeat::Swap& s : r.swaps) covered = covered && life[s.read] == life[s.made];
     ask_("temporaries are there while launches use them", [&] { return truth(covered); }, {});
     std::vector<std::int64_t> bytes;
     for (const kernels::TempLife& t : program_.lives)

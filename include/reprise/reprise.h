@@ -15,6 +15,7 @@
 #include "reprise/optim.h"
 #include "reprise/out.h"
 #include "reprise/parameter.h"
+#include "reprise/regions.h"
 #include "reprise/safetensors.h"
 #include "reprise/scalar.h"
 #include "reprise/settings.h"

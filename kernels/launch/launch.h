@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,10 +20,11 @@ namespace reprise::kernels {
 
 /// Bytes a program touches. Temps and outputs are sized per recording.
 struct Buffer {
-  enum class Kind : std::uint8_t { Input, Output, Temp } kind;
+  /// Window: a part of another buffer, which moves on with the turns of a loop (Repeat).
+  enum class Kind : std::uint8_t { Input, Output, Temp, Window } kind;
   std::uint32_t index = 0;  ///< Input: graph input; Output: graph output whose storage this is
   DType dtype = DType::Float32;
-  Int bytes = 0;  ///< Temp, Output
+  Int bytes = 0;  ///< Temp, Output, Window
 };
 
 /// A view of a buffer as a launch uses it. Layout offset is in elements from the buffer's first byte
@@ -105,6 +107,22 @@ struct Condition {
   Int offset = 0;  ///< in elements
   bool wanted = true;
 };
+/// Launches in a row that the host runs `count` times, with no call in between: a region of scan. What differs from
+/// turn to turn are addresses alone.
+struct Repeat {
+  /// In turn k the buffer begins `offset + k * stride` elements behind the beginning of `of`.
+  struct Window {
+    std::uint32_t buffer = 0, of = 0;
+    Int offset = 0, stride = 0;
+  };
+  /// Temporaries of equal size that change places behind each turn: what one turn has made, the next one reads.
+  struct Swap {
+    std::uint32_t read = 0, made = 0;
+  };
+  Int count = 0;
+  std::vector<Window> windows;  ///< what is `of` another one stands behind it
+  std::vector<Swap> swaps;
+};
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;
   std::string name;  ///< "rms_norm_mul", "linear", "topk"
@@ -119,6 +137,15 @@ struct Launch {
   const std::string* scope = nullptr;  ///< the names that its operators have in common (NodeInfo::scope); null: none
   /// of the traced program that it is made of, and of a derivative those that it belongs to: "#3-5 #8", "#4 of #1"
   std::string calls{};
+  std::vector<std::uint32_t> repeats{};  ///< the loops that it stands in, of Lowered::repeats, the outermost first
+  /// The windows that it uses, by what they show: a use of `window` is one of `of`. From the inside to the outside.
+  struct Seen {
+    std::uint32_t window = 0, of = 0;
+  };
+  std::vector<Seen> seen{};
+
+  /// Part of a region: it runs where a value says so, or several times.
+  bool in_region() const { return !when.empty() || !repeats.empty(); }
 };
 
 /// f(buffer) for every buffer reference of a launch, as a reference that may be changed.
@@ -134,6 +161,13 @@ void for_each_buffer(L& launch, F&& f) {
   }
   if (launch.guard) f(*launch.guard);
   for (auto& c : launch.when) f(c.buffer);
+  for (auto& s : launch.seen) f(s.window), f(s.of);
+}
+
+template <class F>
+void for_each_buffer(Repeat& r, F&& f) {
+  for (auto& w : r.windows) f(w.buffer), f(w.of);
+  for (auto& s : r.swaps) f(s.read), f(s.made);
 }
 
 /// f(buffer, read, written) for every use that a launch makes of a buffer.
@@ -162,7 +196,11 @@ struct Lowered {
   std::vector<std::uint32_t> undo{};
   /// buffer that checks of index values note faults in; see check_on_device
   std::optional<std::uint32_t> fault_record{};
+  std::vector<Repeat> repeats{};  ///< each of launches in a row (Launch::repeats)
 };
+
+/// The launches of each of Lowered::repeats: the first, and one more than the last. Both 0: it has none.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> repeat_ranges(const Lowered&);
 
 /// For people (print.cc).
 /// `calls`: with the calls that launches are made of, which launches of derivatives have anyway.

@@ -26,6 +26,7 @@ void buffer(std::ostream& s, const Lowered& l, std::uint32_t i) {
     case Buffer::Kind::Input: s << "in" << b.index; break;
     case Buffer::Kind::Output: s << "out" << b.index; break;
     case Buffer::Kind::Temp: s << 't' << i; break;
+    case Buffer::Kind::Window: s << 'w' << i; break;
   }
 }
 
@@ -87,9 +88,29 @@ std::string print(const Lowered& l, bool calls) {
     buffer(s, l, i);
     s << ": " << l.buffers[i].bytes << " bytes\n";
   }
+  for (std::size_t r = 0; r < l.repeats.size(); ++r) {
+    const Repeat& x = l.repeats[r];
+    s << "loop " << r << ": " << x.count << " turns";
+    for (const Repeat::Window& w : x.windows) {
+      s << ", ";
+      buffer(s, l, w.buffer);
+      s << " = ";
+      buffer(s, l, w.of);
+      if (w.offset.is_symbolic() || w.offset.hint() != 0) s << '+' << w.offset;
+      s << "+turn*" << w.stride;
+    }
+    for (const Repeat::Swap& w : x.swaps) {
+      s << ", then ";
+      buffer(s, l, w.read);
+      s << " <-> ";
+      buffer(s, l, w.made);
+    }
+    s << '\n';
+  }
   for (const Launch& launch : l.launches) {
     if (static_cast<std::size_t>(&launch - l.launches.data()) + l.undo.size() >= l.launches.size())
       s << "if one failed: ";
+    for (std::uint32_t r : launch.repeats) s << "in loop " << r << ": ";
     s << std::visit([](const auto& what) { return kind_name(what); }, launch.what) << launch.name << '(';
     std::visit([&](const auto& what) { arguments(s, l, what); }, launch.what);
     s << (std::holds_alternative<GpuLaunch>(launch.what) ? "" : ")") << (launch.may_fail ? " may fail" : "")

@@ -21,9 +21,28 @@ void uses(const GpuLaunch& l, const UseFn& f) {
 }  // namespace
 
 void for_each_use(const Launch& launch, const UseFn& f) {
-  std::visit([&](const auto& what) { uses(what, f); }, launch.what);
+  UseFn through = f;
+  // Of what a window shows other parts stay as they are: whoever writes there reads it, too.
+  if (!launch.seen.empty())
+    through = [&](std::uint32_t b, bool read, bool written) {
+      f(b, read, written);
+      for (const Launch::Seen& s : launch.seen)
+        if (s.window == b) f(b = s.of, read = true, written);
+    };
+  std::visit([&](const auto& what) { uses(what, through); }, launch.what);
   if (launch.guard) f(*launch.guard, true, false);
-  for (const Condition& c : launch.when) f(c.buffer, true, false);
+  for (const Condition& c : launch.when) through(c.buffer, true, false);
+}
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> repeat_ranges(const Lowered& l) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges(l.repeats.size(), {0, 0});
+  for (std::uint32_t i = 0; i < l.launches.size(); ++i)
+    for (std::uint32_t r : l.launches[i].repeats) {
+      auto& [first, end] = ranges[r];
+      if (end == 0) first = i;
+      end = i + 1;
+    }
+  return ranges;
 }
 
 }  // namespace reprise::kernels

@@ -78,7 +78,8 @@ class Assign {
   /// Its kernel makes the result from its first operand, or a functional twin its first results from what is written,
   /// by changing some elements, and works when both are one memory.
   bool updates(const Node& node) const;
-  /// v is made by several kernels, of which one may fail after another has written: no memory but its own is for it.
+  /// v is made by several kernels, of which one may fail after another has written, or which run several times: no
+  /// memory but its own is for it.
   bool fails_half_way(ValueId v) const;
   /// m is made element by element of its first operand, for which an update follows at once or which an update, or a
   /// join that writes in place, made for m alone.

@@ -218,7 +218,9 @@ bool Assign::updates(const Node& node) const {
 bool Assign::fails_half_way(ValueId v) const {
   if (!computed(v)) return false;
   const Item& it = p_.items[p_.maker[v.v]];
-  return it.may_fail && it.kind == Kind::Native && graph::op(g_.nodes[it.node].op).cls == OpClass::Control;
+  if (it.kind != Kind::Native || graph::op(g_.nodes[it.node].op).cls != OpClass::Control) return false;
+  // A loop writes turn by turn: what a later launch's failure undoes is known of launches that run once.
+  return it.may_fail || graph::turns_of(g_.nodes[it.node]);
 }
 
 ValueId Assign::old_of(ValueId c) const {
@@ -501,7 +503,8 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
   Id w = static_cast<Id>(p_.maker[v.v]);
   auto refuse = [&](std::string why) { return p_.outputs[o].why = std::move(why), false; };
   if (!asked(v, g_.inputs[i].value)) return refuse("it is not asked to lie there");
-  if (fails_half_way(v)) return refuse("a branch may fail after it has written a part of it");
+  if (fails_half_way(v))
+    return refuse("a region may fail after it has written a part of it, or writes it turn by turn");
   const std::vector<Id>& readers = readers_[g_.inputs[i].value.v];
   bool native = p_.items[w].kind == Kind::Native;
   if (native && std::find(readers.begin(), readers.end(), w) != readers.end() && !updates_in_place(v, i)) {

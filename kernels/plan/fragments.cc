@@ -21,7 +21,7 @@ class FragmentJoiner {
 
   void run(std::size_t& marked) {
     for (std::uint32_t i = 0; i < l_.launches.size(); ++i)
-      if (!gone_[i] && l_.launches[i].when.empty() && takes_fragment(l_.launches[i])) try_product(i);
+      if (!gone_[i] && !l_.launches[i].in_region() && takes_fragment(l_.launches[i])) try_product(i);
     drop_launches(l_, gone_, marked);
   }
 
@@ -60,7 +60,7 @@ class FragmentJoiner {
     if (!found || *found - i > kNear) return;
     const std::uint32_t at = *found;
     const Launch& loop = l_.launches[at];
-    if (!std::holds_alternative<LoopLaunch>(loop.what) || !loop.when.empty()) return;
+    if (!std::holds_alternative<LoopLaunch>(loop.what) || loop.in_region()) return;
     // What is written of an argument must stay as it was if there is no room to multiply in; what the product reads is
     // read by every block.
     for (const LaunchUses::Use& u : uses_.of(at))

@@ -87,8 +87,8 @@ class Interpret {
       std::vector<Operand> all;
       graph::for_each_value(node, [&](ValueId v) { all.push_back(operand(v)); });
       for (ValueId r : node.results) all.push_back(fresh(r));
-      return region_launches(
-          g_, n, all, Mode::Interpret, [&](Buffer b) { return add_buffer(std::move(b)); }, out_.launches);
+      return region_launches(g_, n, all, Mode::Interpret,
+                             {[&](Buffer b) { return add_buffer(std::move(b)); }, out_.launches, out_.repeats});
     }
     if (!reference_kernel(node.op)) return by_what_it_has(n);
     std::vector<Operand> operands;

@@ -330,7 +330,7 @@ class ProductJoiner {
     const std::optional<std::uint32_t> by = reader(p);
     const Launch* launch = by ? &l_.launches[*by] : nullptr;
     const auto* loop =
-        launch && !launch->may_fail && launch->when.empty() ? std::get_if<LoopLaunch>(&launch->what) : nullptr;
+        launch && !launch->may_fail && !launch->in_region() ? std::get_if<LoopLaunch>(&launch->what) : nullptr;
     // of each product that it reads it is the only reader, and no part is made of it
     auto reads_alone = [&](const Inner& part) {
       for (std::size_t k = 0; k < part.loop.product.size(); ++k)
@@ -388,7 +388,7 @@ class ProductJoiner {
     const std::uint32_t from = users[0];
     const Launch& launch = l_.launches[from];
     const auto* loop = std::get_if<LoopLaunch>(&launch.what);
-    if (!loop || launch.may_fail || !launch.when.empty() || g.members.contains(from) || from + kNear < at) return;
+    if (!loop || launch.may_fail || launch.in_region() || g.members.contains(from) || from + kNear < at) return;
     for (std::uint32_t u : users)
       if (u != from &&
           std::none_of(g.products.begin(), g.products.end(), [&](const Product& q) { return q.launch == u; }))
@@ -429,7 +429,7 @@ class ProductJoiner {
   void add_fills(Group& g, std::uint32_t at) const {
     for (std::uint32_t j = at + 1; j < l_.launches.size() && j <= at + kNear; ++j) {
       const auto* loop = gone_[j] ? nullptr : std::get_if<LoopLaunch>(&l_.launches[j].what);
-      if (!loop || l_.launches[j].may_fail || !l_.launches[j].when.empty() || loop->buffers.size() != 1 ||
+      if (!loop || l_.launches[j].may_fail || l_.launches[j].in_region() || loop->buffers.size() != 1 ||
           l_.buffers[loop->buffers[0]].kind != Buffer::Kind::Temp || uses_.users(loop->buffers[0])[0] != j)
         continue;
       const LoopKernel& k = loop->kernel;

@@ -218,7 +218,7 @@ void last_places(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle styl
 
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
 void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style,
-                     std::vector<Launch>& out) {
+                     std::vector<Launch>& out, std::vector<Repeat>& repeats) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
@@ -243,8 +243,8 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
   std::vector<std::uint32_t> nodes{static_cast<std::uint32_t>(it.node)};
   if (def.cls == OpClass::Control) {
     REPRISE_CHECK(style == LaunchStyle::Calls, "on a device a region is no launches of its own");
-    return region_launches(
-        g, nodes[0], operands, mode, [&](Buffer b) { return p.add_buffer(std::move(b)); }, out);
+    return region_launches(g, nodes[0], operands, mode,
+                           {[&](Buffer b) { return p.add_buffer(std::move(b)); }, out, repeats});
   }
   copy_for_writes(g, node, operands, p, style, nodes[0], out);
   std::vector<Copy> copies = copies_of(g, node, operands);
@@ -273,15 +273,17 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
   Launch made{std::move(launch), name, node.info.loc, def.effects.may_end_call(), std::move(nodes)};
   made.copies = std::move(copies);
   if (def.twin_of) made.op = graph::op(*def.twin_of).schema.name;
-  if (out.empty() || !out.back().when.empty() || !join_linears(out.back(), made)) out.push_back(std::move(made));
+  if (out.empty() || out.back().in_region() || !join_linears(out.back(), made)) out.push_back(std::move(made));
 }
 
 /// Drops buffers nobody uses (their value was computed inside a kernel) and renumbers.
 void drop_unused_buffers(Lowered& l) {
   std::vector<bool> used(l.buffers.size());
-  for (std::size_t b = 0; b < l.buffers.size(); ++b) used[b] = l.buffers[b].kind != Buffer::Kind::Temp;
+  for (std::size_t b = 0; b < l.buffers.size(); ++b)
+    used[b] = l.buffers[b].kind != Buffer::Kind::Temp && l.buffers[b].kind != Buffer::Kind::Window;
   auto each = [&](auto&& f) {
     for (Launch& launch : l.launches) for_each_buffer(launch, f);
+    for (Repeat& r : l.repeats) for_each_buffer(r, f);
   };
   each([&](std::uint32_t& b) { used[b] = true; });
   std::vector<std::uint32_t> to(l.buffers.size());
@@ -325,7 +327,7 @@ std::string calls_of(const Graph& g, const std::vector<std::uint32_t>& nodes) {
 void name_launches(const Graph& g, Lowered& l) {
   for (Launch& launch : l.launches) launch.calls = calls_of(g, launch.nodes);
   for (Launch& launch : l.launches)
-    for (std::size_t i = 0; launch.when.empty() && i < launch.nodes.size(); ++i) {
+    for (std::size_t i = 0; !launch.in_region() && i < launch.nodes.size(); ++i) {
       const std::string* scope = g.nodes[launch.nodes[i]].info.scope;
       launch.scope = i ? NameScopes::common(launch.scope, scope) : scope;
     }
@@ -359,7 +361,7 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
       made.copies = copies_of(g, plan, u);
       add_loop(std::move(made), plan, style, out.launches);
     } else {
-      native_launches(g, plan, plan.items[u.items[0]], mode, style, out.launches);
+      native_launches(g, plan, plan.items[u.items[0]], mode, style, out.launches, out.repeats);
       if (plan.items[u.items[0]].may_fail) last_to_fail = out.launches.size() - 1;
     }
   }

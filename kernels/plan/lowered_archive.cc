@@ -25,9 +25,13 @@ REPRISE_ARCHIVED(NativeLaunch, fn, operands, args, ints, numbers, strings, first
 REPRISE_ARCHIVED(ValueCheck, of, dim, extent, sizes)
 REPRISE_ARCHIVED(Copy, of, why, bytes)
 REPRISE_ARCHIVED(Condition, buffer, offset, wanted)
-REPRISE_ARCHIVED(Launch, what, name, loc, may_fail, nodes, op, check, guard, copies, when, scope, calls)
+REPRISE_ARCHIVED(Repeat::Window, buffer, of, offset, stride)
+REPRISE_ARCHIVED(Repeat::Swap, read, made)
+REPRISE_ARCHIVED(Repeat, count, windows, swaps)
+REPRISE_ARCHIVED(Launch::Seen, window, of)
+REPRISE_ARCHIVED(Launch, what, name, loc, may_fail, nodes, op, check, guard, copies, when, scope, calls, repeats, seen)
 REPRISE_ARCHIVED(Lowered::Out, buffer, layout, in_place, target, why, copied)
-REPRISE_ARCHIVED(Lowered, buffers, launches, outputs, undo, fault_record)
+REPRISE_ARCHIVED(Lowered, buffers, launches, outputs, undo, fault_record, repeats)
 
 void LoweredWriter::own(const Lowered& l) {
   std::apply([&](const auto&... part) { (write(*this, part), ...); }, archived(l));

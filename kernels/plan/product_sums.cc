@@ -49,13 +49,13 @@ void join_sums(Lowered& l, std::size_t& marked) {
     Launch& product = l.launches[i];
     const Operand* made = gone[i] ? nullptr : result_of(product);
     if (!made || !temp(made->buffer) || lives[made->buffer].first != i || lives[made->buffer].last <= i ||
-        !product.when.empty())
+        product.in_region())
       continue;
     // Its one reader adds to it what is there when it is made, and makes what nobody uses before.
     const std::uint32_t at = lives[made->buffer].last;
     const Launch& sum = l.launches[at];
     const auto* loop = std::get_if<LoopLaunch>(&sum.what);
-    if (at - i > kNear || !loop || (loop->buffers.size() != 3 && loop->buffers.size() != 2) || !sum.when.empty())
+    if (at - i > kNear || !loop || (loop->buffers.size() != 3 && loop->buffers.size() != 2) || sum.in_region())
       continue;
     std::uint32_t to = kNever, other = kNever;
     for_each_use(sum, [&](std::uint32_t b, bool, bool written) {

@@ -1,5 +1,7 @@
 #include "kernels/plan/regions.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/errors.h"
@@ -56,46 +58,146 @@ void move_uses(Launch& l, const std::vector<std::uint32_t>& to, const std::vecto
   for_each_buffer(l, [&](std::uint32_t& b) { b = to[b]; });
 }
 
-class Branch {
- public:
-  Branch(const Node& node, std::uint32_t n, Condition when, Mode mode,
-         const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out)
-      : node_(node), n_(n), when_(std::move(when)), mode_(mode), add_buffer_(add_buffer), out_(out) {}
+/// The buffers of launches and loops that another lowering has made: which they are here, and how many elements further
+/// on what stood there stands.
+struct Moved {
+  std::vector<std::uint32_t> to;
+  std::vector<Int> by;
+};
+void move_uses(Repeat& r, const Moved& m) {
+  for (Repeat::Window& w : r.windows) w.offset = w.offset + m.by[w.of];
+  for_each_buffer(r, [&](std::uint32_t& b) { b = m.to[b]; });
+}
 
-  void run(const Graph& region, std::span<const Operand> inputs, std::span<const Operand> results) {
-    const std::vector<Operand> in = stand_ins(region, inputs);
+bool stands_row_by_row(const Layout& l) { return same_layout(from_start(l), contiguous_layout(l.sizes)); }
+
+/// What one turn sees of a stacked tensor, from its beginning.
+Layout slice_of(const Layout& l) {
+  return {{l.sizes.begin() + 1, l.sizes.end()}, {l.strides.begin() + 1, l.strides.end()}, 0};
+}
+
+/// Launches of one node.
+class OfNode {
+ public:
+  OfNode(const Node& node, std::uint32_t n, Mode mode, const RegionSink& sink)
+      : node_(node), n_(n), mode_(mode), sink_(sink) {}
+
+  void branch(const Graph& region, const Condition& when, std::span<const Operand> inputs,
+              std::span<const Operand> results) {
+    std::vector<Launch> made;
+    std::vector<Operand> in(inputs.begin(), inputs.end());
+    stand_in(region, in, made);
+    body(region, in, results, "what a branch gives stands elsewhere", made);
+    for (Launch& l : made) {
+      l.when.insert(l.when.begin(), when);
+      sink_.launches.push_back(std::move(l));
+    }
+  }
+
+  /// `operands`: carried state, stacked tensors, others; `results`: the state behind the last turn, stacked results.
+  void loop(const Graph& region, std::size_t carried, std::size_t stacked, const Int& turns,
+            std::span<const Operand> operands, std::span<const Operand> results) {
+    Repeat loop;
+    loop.count = turns;
+    std::vector<Operand> in, out;
+    std::vector<Launch> behind;
+    for (std::size_t i = 0; i < carried; ++i) {
+      Operand read = temp_like(operands[i]), made = temp_like(operands[i]);
+      copy(operands[i], read, Copy::Of::Ours, "the state that a loop begins with", sink_.launches);
+      read.written = false;
+      loop.swaps.push_back({read.buffer, made.buffer});
+      copy(read, results[i], Copy::Of::Ours, "the state that a loop ends with", behind);
+      in.push_back(std::move(read)), out.push_back(std::move(made));
+    }
+    auto window = [&](const Operand& all) {
+      const Layout one = slice_of(all.layout);
+      const std::uint32_t b = sink_.add_buffer({Buffer::Kind::Window, 0, all.dtype, bytes_of(one.sizes, all.dtype)});
+      loop.windows.push_back({b, all.buffer, all.layout.offset, all.layout.strides[0]});
+      return Operand{b, all.dtype, contiguous_layout(one.sizes), all.written};
+    };
+    for (const Operand& all : operands.subspan(carried, stacked)) {
+      Operand from = all;
+      if (!stands_row_by_row(slice_of(all.layout))) {
+        from = temp_like(all);
+        copy(all, from, Copy::Of::Ours, "what is stacked stands in another layout", sink_.launches);
+        from.written = false;
+      }
+      in.push_back(window(from));
+    }
+    for (const Operand& other : operands.subspan(carried + stacked)) in.push_back(other);
+    for (const Operand& all : results.subspan(carried)) {
+      Operand to = all;
+      if (!stands_row_by_row(slice_of(all.layout))) {
+        to = temp_like(all);
+        Operand from = to;
+        from.written = false;
+        copy(from, all, Copy::Of::Ours, "stacked results stand in another layout", behind);
+      }
+      to.written = true;
+      out.push_back(window(to));
+    }
+    stand_in(region, in, sink_.launches);
+    std::vector<Launch> made;
+    body(region, in, out, "what a turn gives stands elsewhere", made);
+    const auto id = static_cast<std::uint32_t>(sink_.repeats.size());
+    std::vector<bool> seen(loop.windows.size());
+    for (Launch& l : made) {
+      l.repeats.insert(l.repeats.begin(), id);
+      for (Copy& c : l.copies) c.bytes = c.bytes * turns;
+      std::vector<std::uint32_t> used;
+      for_each_buffer(l, [&](std::uint32_t& b) { used.push_back(b); });
+      for (std::size_t w = 0; w < loop.windows.size(); ++w) {
+        if (std::find(used.begin(), used.end(), loop.windows[w].buffer) == used.end()) continue;
+        l.seen.push_back({loop.windows[w].buffer, loop.windows[w].of});
+        seen[w] = true;
+      }
+      sink_.launches.push_back(std::move(l));
+    }
+    for (std::size_t w = loop.windows.size(); w-- > 0;)
+      if (!seen[w]) loop.windows.erase(loop.windows.begin() + static_cast<std::ptrdiff_t>(w));
+    if (!made.empty()) sink_.repeats.push_back(std::move(loop));
+    std::move(behind.begin(), behind.end(), std::back_inserter(sink_.launches));
+  }
+
+ private:
+  /// What the region is lowered to, where its inputs and results stand.
+  void body(const Graph& region, const std::vector<Operand>& in, std::span<const Operand> results,
+            const char* elsewhere, std::vector<Launch>& out) {
     std::vector<Layout> layouts;
     for (const Operand& o : in) layouts.push_back(from_start(o.layout));
     Lowered l = lower(needs_relaying(region, layouts) ? with_inputs(region, layouts) : region, mode_);
 
-    std::vector<std::uint32_t> to;
-    std::vector<Int> by;
+    Moved m;
     for (std::uint32_t b = 0; b < l.buffers.size(); ++b) {
       const Buffer& buffer = l.buffers[b];
       if (buffer.kind == Buffer::Kind::Input) {
-        to.push_back(in[buffer.index].buffer), by.push_back(in[buffer.index].layout.offset);
+        m.to.push_back(in[buffer.index].buffer), m.by.push_back(in[buffer.index].layout.offset);
       } else if (buffer.kind == Buffer::Kind::Output && stands_in(l, b, results[buffer.index])) {
-        to.push_back(results[buffer.index].buffer), by.push_back(results[buffer.index].layout.offset);
+        m.to.push_back(results[buffer.index].buffer), m.by.push_back(results[buffer.index].layout.offset);
       } else {
-        to.push_back(add_buffer_({Buffer::Kind::Temp, 0, buffer.dtype, buffer.bytes})), by.push_back(0);
+        const Buffer::Kind kind = buffer.kind == Buffer::Kind::Window ? buffer.kind : Buffer::Kind::Temp;
+        m.to.push_back(sink_.add_buffer({kind, 0, buffer.dtype, buffer.bytes})), m.by.push_back(0);
       }
     }
+    const auto inner = static_cast<std::uint32_t>(sink_.repeats.size());
+    for (Repeat& r : l.repeats) {
+      move_uses(r, m);
+      sink_.repeats.push_back(std::move(r));
+    }
     for (Launch& launch : l.launches) {
-      move_uses(launch, to, by);
-      add(std::move(launch));
+      move_uses(launch, m.to, m.by);
+      for (std::uint32_t& r : launch.repeats) r += inner;
+      add(std::move(launch), out);
     }
     for (std::size_t o = 0; o < results.size(); ++o) {
       const auto b = static_cast<std::size_t>(l.outputs[o].buffer);
-      Operand from{to[b], results[o].dtype, l.outputs[o].layout, false};
-      from.layout.offset = from.layout.offset + by[b];
+      Operand from{m.to[b], results[o].dtype, l.outputs[o].layout, false};
+      from.layout.offset = from.layout.offset + m.by[b];
       if (from.buffer == results[o].buffer && same_layout(from.layout, results[o].layout)) continue;
-      copy(from, results[o],
-           {Copy::Of::Ours, "what a branch gives stands elsewhere",
-            bytes_of(results[o].layout.sizes, results[o].dtype)});
+      copy(from, results[o], Copy::Of::Ours, elsewhere, out);
     }
   }
 
- private:
   /// The buffer of an output is where the node's result stands.
   static bool stands_in(const Lowered& l, std::uint32_t b, const Operand& result) {
     const Lowered::Out& out = l.outputs[l.buffers[b].index];
@@ -104,57 +206,62 @@ class Branch {
   }
   /// An operand that does not stand as the region's input says, nor row by row, is copied: then any view of it is
   /// possible that was.
-  std::vector<Operand> stand_ins(const Graph& region, std::span<const Operand> inputs) {
-    std::vector<Operand> in(inputs.begin(), inputs.end());
+  void stand_in(const Graph& region, std::vector<Operand>& in, std::vector<Launch>& out) {
     for (std::size_t i = 0; i < in.size(); ++i) {
-      const TensorMeta& m = region.meta(region.inputs[i].value);
-      const Layout rows = contiguous_layout(m.layout.sizes), now = from_start(in[i].layout);
-      if (same_layout(now, from_start(m.layout)) || same_layout(now, rows)) continue;
-      Operand made{add_buffer_({Buffer::Kind::Temp, 0, m.dtype, bytes_of(m.layout.sizes, m.dtype)}), m.dtype, rows,
-                   true};
-      copy(in[i], made, {Copy::Of::Ours, "a branch takes it in another layout", bytes_of(m.layout.sizes, m.dtype)});
+      const Layout now = from_start(in[i].layout);
+      if (same_layout(now, from_start(region.meta(region.inputs[i].value).layout)) || stands_row_by_row(now)) continue;
+      Operand made = temp_like(in[i]);
+      copy(in[i], made, Copy::Of::Ours, "a region takes it in another layout", out);
       made.written = false;
       in[i] = std::move(made);
     }
-    return in;
   }
   static bool needs_relaying(const Graph& region, const std::vector<Layout>& layouts) {
     for (std::size_t i = 0; i < layouts.size(); ++i)
       if (!same_layout(layouts[i], from_start(region.meta(region.inputs[i].value).layout))) return true;
     return false;
   }
-  void copy(const Operand& from, const Operand& to, Copy of) {
-    Launch l{copy_loop(from, to), "copy", node_.info.loc, false, {}};
-    l.copies = {std::move(of)};
-    l.scope = node_.info.scope;
-    add(std::move(l));
+  /// Row by row in a temporary of its own.
+  Operand temp_like(const Operand& o) {
+    const Int bytes = bytes_of(o.layout.sizes, o.dtype);
+    return {sink_.add_buffer({Buffer::Kind::Temp, 0, o.dtype, bytes}), o.dtype, contiguous_layout(o.layout.sizes),
+            true};
   }
-  void add(Launch l) {
+  void copy(const Operand& from, const Operand& to, Copy::Of of, const char* why, std::vector<Launch>& out) {
+    Launch l{copy_loop(from, to), "copy", node_.info.loc, false, {}};
+    l.copies = {{of, why, bytes_of(to.layout.sizes, to.dtype)}};
+    l.scope = node_.info.scope;
+    add(std::move(l), out);
+  }
+  void add(Launch l, std::vector<Launch>& out) const {
     l.nodes = {n_};
-    l.when.insert(l.when.begin(), when_);
-    out_.push_back(std::move(l));
+    out.push_back(std::move(l));
   }
 
   const Node& node_;
   const std::uint32_t n_;
-  const Condition when_;
   const Mode mode_;
-  const std::function<std::uint32_t(Buffer)>& add_buffer_;
-  std::vector<Launch>& out_;
+  const RegionSink& sink_;
 };
 
 }  // namespace
 
-void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> operands, Mode mode,
-                     const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out) {
+void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> operands, Mode mode, RegionSink sink) {
   const Node& node = g.nodes[n];
   const std::size_t results = node.results.size();
+  const std::span<const Operand> of_results = operands.last(results);
+  OfNode make(node, n, mode, sink);
+  if (const Int* turns = graph::turns_of(node)) {
+    auto count = [&](std::size_t i) { return std::get<std::vector<ValueId>>(node.args[i]).size(); };
+    return make.loop(*std::get<graph::Region>(node.args[0]), count(1), count(2), *turns,
+                     operands.first(operands.size() - results), of_results);
+  }
   const Operand& pred = operands.front();
   bool wanted = true;
   for (const NodeArg& a : node.args)
     if (const auto* region = std::get_if<graph::Region>(&a)) {
-      Branch branch(node, n, {pred.buffer, pred.layout.offset, wanted}, mode, add_buffer, out);
-      branch.run(**region, operands.subspan(1, operands.size() - 1 - results), operands.last(results));
+      make.branch(**region, {pred.buffer, pred.layout.offset, wanted},
+                  operands.subspan(1, operands.size() - 1 - results), of_results);
       wanted = false;
     }
 }

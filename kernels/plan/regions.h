@@ -8,11 +8,22 @@
 
 namespace reprise::kernels {
 
-/// Launches of a node of OpClass::Control on the host: what each region is lowered to, in the place of the node, under
-/// the condition that it is taken. `operands`: the node's tensors in order (what decides first), then its results,
-/// where they stand. Nothing is fused across the border of a region; temporaries of the two may share memory, since one
+/// What is lowered so far, and goes on growing.
+struct RegionSink {
+  const std::function<std::uint32_t(Buffer)>& add_buffer;
+  std::vector<Launch>& launches;
+  std::vector<Repeat>& repeats;
+};
+
+/// Launches of a node of OpClass::Control on the host: what each region is lowered to, in the place of the node.
+/// `operands`: the node's tensors in order, then its results, where they stand. Nothing is fused across the border of a
+/// region.
+///
+/// cond: both regions, each under the condition that it is taken. Temporaries of the two may share memory, since one
 /// ends before the other begins.
-void region_launches(const graph::Graph&, std::uint32_t node, std::span<const Operand> operands, Mode,
-                     const std::function<std::uint32_t(Buffer)>& add_buffer, std::vector<Launch>& out);
+///
+/// scan: the region once, in a Repeat. Carried state stands in two temporaries, which change places behind each turn;
+/// slices of the stacked tensors and of the stacked results are windows.
+void region_launches(const graph::Graph&, std::uint32_t node, std::span<const Operand> operands, Mode, RegionSink);
 
 }  // namespace reprise::kernels

@@ -6,6 +6,48 @@
 #include "base/errors.h"
 
 namespace reprise::kernels {
+
+namespace {
+
+/// What a loop uses from outside, carries from turn to turn, or sees in parts is there for all of it. What a turn makes
+/// and reads itself lives within the turn, as the launches stand.
+void extend_over_loops(const Lowered& l, const std::vector<std::int32_t>& at, std::vector<TempLife>& lives) {
+  struct Range {
+    std::uint32_t first, last;
+    const Repeat* of;
+  };
+  std::vector<Range> loops;
+  const auto ranges = repeat_ranges(l);
+  for (std::size_t r = 0; r < ranges.size(); ++r)
+    if (ranges[r].second > 0) loops.push_back({ranges[r].first, ranges[r].second - 1, &l.repeats[r]});
+  // the inner ones first: what they extend, the outer ones see
+  std::sort(loops.begin(), loops.end(),
+            [](const Range& a, const Range& b) { return a.last - a.first < b.last - b.first; });
+  for (const Range& loop : loops) {
+    auto whole = [&](TempLife& life) {
+      life.first = std::min(life.first, loop.first), life.last = std::max(life.last, loop.last);
+    };
+    for (TempLife& life : lives) {
+      const bool meets = life.first <= loop.last && loop.first <= life.last,
+                 inside = loop.first <= life.first && life.last <= loop.last;
+      if (meets && !inside) whole(life);
+    }
+    auto held = [&](std::uint32_t b) {
+      if (at[b] >= 0) whole(lives[static_cast<std::size_t>(at[b])]);
+    };
+    // Behind an odd number of turns each has the other's memory.
+    for (const Repeat::Swap& s : loop.of->swaps) {
+      if (at[s.read] < 0 || at[s.made] < 0) continue;
+      TempLife &a = lives[static_cast<std::size_t>(at[s.read])], &b = lives[static_cast<std::size_t>(at[s.made])];
+      whole(a), whole(b);
+      a.first = b.first = std::min(a.first, b.first), a.last = b.last = std::max(a.last, b.last);
+    }
+    for (const Repeat::Window& w : loop.of->windows) held(w.of);
+  }
+}
+
+}  // namespace
+
 std::vector<TempLife> temp_lives(const Lowered& l) {
   std::vector<std::int32_t> at(l.buffers.size(), -1);
   std::vector<TempLife> lives;
@@ -23,6 +65,7 @@ std::vector<TempLife> temp_lives(const Lowered& l) {
   if (l.fault_record)
     if (std::int32_t record = at[*l.fault_record]; record >= 0)
       lives[static_cast<std::size_t>(record)].last = static_cast<std::uint32_t>(l.launches.size() - 1);
+  extend_over_loops(l, at, lives);
   return lives;
 }
 

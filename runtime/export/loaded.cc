@@ -91,7 +91,7 @@ class Run final : public OtherNodes {
   std::vector<Tensor> call(const graph::Node& n, std::span<const Tensor> values, const NumbersOf& numbers) override {
     if (n.results.empty()) return read_back(n, values);
     if (graph::op(n.op).twin_of) return write(n, values, numbers);
-    return branch(n, values, numbers);
+    bail(Bail::asks_state, graph::op(n.op).schema.name.c_str(), n.info.loc);
   }
 
  private:
@@ -172,20 +172,6 @@ class Run final : public OtherNodes {
     for (std::size_t r = 0; r < given.size(); ++r)
       if (r >= writer.returns.size() || writer.returns[r] < 0) results.push_back(std::move(given[r]));
     return results;
-  }
-
-  std::vector<Tensor> branch(const graph::Node& n, std::span<const Tensor> values, const NumbersOf& numbers) {
-    const graph::ValueId* pred = n.args.size() == 4 ? std::get_if<graph::ValueId>(&n.args[0]) : nullptr;
-    const auto *then = pred ? std::get_if<graph::Region>(&n.args[1]) : nullptr,
-               *otherwise = pred ? std::get_if<graph::Region>(&n.args[2]) : nullptr;
-    const auto* list = pred ? std::get_if<std::vector<graph::ValueId>>(&n.args[3]) : nullptr;
-    if (!then || !otherwise || !list) bail(Bail::asks_state, graph::op(n.op).schema.name.c_str(), n.info.loc);
-    std::vector<Tensor> operands;
-    for (graph::ValueId v : *list) operands.push_back(values[v.v]);
-    auto side = [&](const graph::Region& r) {
-      return [&](const std::vector<Tensor>& of) { return call_graph(*r, of, numbers, this); };
-    };
-    return cond(Predicate(values[pred->v], n.info.loc), side(*then), side(*otherwise), operands);
   }
 
   const Program& p_;

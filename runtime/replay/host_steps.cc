@@ -28,11 +28,12 @@ constexpr std::int64_t kGrainWork = 80000;
 }  // namespace
 
 HostSteps::HostSteps(const Program& p)
-    : program_(p), conditional_(!p.first_condition.empty()), pointers_(p.n_pointers), views_(p.n_views),
-      ints_(p.n_ints), numbers_(p.n_numbers) {}
+    : program_(p), conditional_(!p.first_condition.empty()), moving_(p.repeats.empty() ? 0 : p.workspace_cell() + 1),
+      pointers_(p.n_pointers), views_(p.n_views), ints_(p.n_ints), numbers_(p.n_numbers) {}
 
 std::int64_t HostSteps::bytes() const {
-  return static_cast<std::int64_t>(8 * (pointers_.size() + ints_.size()) + sizeof(kernels::TensorView) * views_.size() +
+  return static_cast<std::int64_t>(8 * (moving_.size() + pointers_.size() + ints_.size()) +
+                                   sizeof(kernels::TensorView) * views_.size() +
                                    sizeof(kernels::Number) * numbers_.size());
 }
 
@@ -130,24 +131,51 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
   else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
 
+bool HostSteps::holds(std::size_t step, void* const* base, SlotValues slots) const {
+  for (std::uint32_t c = program_.first_condition[step]; c < program_.first_condition[step + 1]; ++c) {
+    const Program::Condition& when = program_.conditions[c];
+    if ((static_cast<const char*>(base[when.buffer])[slots[when.offset]] != 0) != when.wanted) return false;
+  }
+  return true;
+}
+
+void HostSteps::run_part(std::size_t& at, std::size_t end, std::size_t repeat, const std::int64_t* params,
+                         SlotValues slots) {
+  void** const base = moving_.data();
+  while (at < end) {
+    const Program::Repeat* loop = repeat < program_.repeats.size() ? &program_.repeats[repeat] : nullptr;
+    if (!loop || loop->first != at) {
+      if (!conditional_ || holds(at, base, slots)) run_told(program_.steps[at], base, params, slots);
+      ++at;
+      continue;
+    }
+    const std::int64_t turns = slots[loop->count];
+    for (std::int64_t turn = 0; turn < turns; ++turn) {
+      for (const Program::Repeat::Window& w : loop->windows)
+        base[w.buffer] = static_cast<char*>(base[w.of]) + (slots[w.offset] + turn * slots[w.stride]) * w.item;
+      at = loop->first;
+      run_part(at, loop->end, repeat + 1, params, slots);
+      for (const kernels::Repeat::Swap& s : loop->swaps) std::swap(base[s.read], base[s.made]);
+    }
+    at = loop->end;
+    repeat = loop->next;
+  }
+}
+
 void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValues slots) {
   const std::vector<std::uint32_t>& undo = program_.lowered.undo;
   const std::size_t n = program_.steps.size() - undo.size();
-  auto holds = [&](std::size_t step) {
-    for (std::uint32_t c = program_.first_condition[step]; c < program_.first_condition[step + 1]; ++c) {
-      const Program::Condition& when = program_.conditions[c];
-      if ((static_cast<const char*>(base[when.buffer])[slots[when.offset]] != 0) != when.wanted) return false;
-    }
-    return true;
-  };
   const device::Launches awake(n > 1);
   std::size_t at = 0;
   try {
-    if (!(static_cast<int>(conditional_) | static_cast<int>(watchers::launches()))) [[likely]] {
+    if (!moving_.empty()) {
+      std::copy_n(base, moving_.size(), moving_.begin());
+      run_part(at, n, 0, params, slots);
+    } else if (!(static_cast<int>(conditional_) | static_cast<int>(watchers::launches()))) [[likely]] {
       for (; at < n; ++at) run_step(program_.steps[at], base, params, slots);
     } else {
       for (; at < n; ++at)
-        if (!conditional_ || holds(at)) run_told(program_.steps[at], base, params, slots);
+        if (!conditional_ || holds(at, base, slots)) run_told(program_.steps[at], base, params, slots);
     }
   } catch (...) {
     for (std::size_t i = undo.size(); i-- > 0;)

@@ -40,10 +40,15 @@ class HostSteps {
   void run_step(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_loop(const Program::LoopStep&, void* const* base, const std::int64_t* params, SlotValues slots);
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
+  /// Steps from `at` to `end`, of which loops begin with number `repeat` of Program::repeats.
+  void run_part(std::size_t& at, std::size_t end, std::size_t repeat, const std::int64_t* params, SlotValues slots);
+  bool holds(std::size_t step, void* const* base, SlotValues slots) const;
   void run_watched(const Program::NativeStep&, const kernels::NativeArgs&) const;
 
   const Program& program_;
-  const bool conditional_;                  // there are steps that run only where a value says so
+  const bool conditional_;  // there are steps that run only where a value says so
+  /// Programs with loops: the addresses of the replay, those of windows, and of what changes places
+  std::vector<void*> moving_;
   std::vector<void*> pointers_;             // of loop steps, in a row
   std::vector<kernels::TensorView> views_;  // of native steps, in a row
   std::vector<std::int64_t> ints_;

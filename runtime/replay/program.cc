@@ -173,6 +173,37 @@ class Builder {
     p_.first_condition.push_back(static_cast<std::uint32_t>(p_.conditions.size()));
   }
 
+  void add_repeats() {
+    const kernels::Lowered& l = p_.lowered;
+    const auto ranges = kernels::repeat_ranges(l);
+    std::vector<std::size_t> order;
+    for (std::size_t r = 0; r < ranges.size(); ++r)
+      if (ranges[r].second > 0) order.push_back(r);
+    if (order.empty()) return;
+    REPRISE_CHECK(device::runs_host_code(p_.device) && p_.steps.size() == l.launches.size());
+    auto depth = [&](std::size_t r) {
+      const std::vector<std::uint32_t>& in = l.launches[ranges[r].first].repeats;
+      return std::find(in.begin(), in.end(), static_cast<std::uint32_t>(r)) - in.begin();
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      if (ranges[a].first != ranges[b].first) return ranges[a].first < ranges[b].first;
+      return depth(a) < depth(b);
+    });
+    for (std::size_t r : order) {
+      const kernels::Repeat& x = l.repeats[r];
+      Program::Repeat made{ranges[r].first, ranges[r].second, 0, fixed(x.count), {}, x.swaps};
+      for (const kernels::Repeat::Window& w : x.windows)
+        made.windows.push_back(
+            {w.buffer, w.of, fixed(w.offset), fixed(w.stride), item_size(l.buffers[w.buffer].dtype)});
+      p_.repeats.push_back(std::move(made));
+    }
+    for (std::size_t i = 0; i < p_.repeats.size(); ++i) {
+      std::size_t next = i + 1;
+      while (next < p_.repeats.size() && p_.repeats[next].first < p_.repeats[i].end) ++next;
+      p_.repeats[i].next = static_cast<std::uint32_t>(next);
+    }
+  }
+
   /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements
   /// of arguments have been counted, and what has the sizes of a value before it needs no check of its own. `made`:
   /// values of the traced program, which passes may have removed. Numbers that nothing else reads are left out: they
@@ -278,6 +309,8 @@ class Builder {
     for (std::uint32_t b : p_.pointer_buffers) read[b] = true;
     for (const Program::ViewPlace& v : p_.view_places) read[v.buffer] = true;
     for (const Program::Condition& c : p_.conditions) read[c.buffer] = true;
+    for (const Program::Repeat& r : p_.repeats)
+      for (const Program::Repeat::Window& w : r.windows) read[w.of] = true;
     for (const kernels::Lowered::Out& o : l.outputs)
       if (o.buffer >= 0) read[static_cast<std::size_t>(o.buffer)] = true;
     for (std::uint32_t b = 0; b < l.buffers.size(); ++b) switch (l.buffers[b].kind) {
@@ -286,6 +319,7 @@ class Builder {
           break;
         case Kind::Output: p_.outputs_made.push_back({b, l.buffers[b].index}); break;
         case Kind::Temp: p_.temps.push_back(b); break;
+        case Kind::Window: break;  // has its address from another one
       }
     const graph::Graph& g = p_.graph;
     p_.has_epilogue = !g.metadata_mutations.empty();
@@ -517,6 +551,7 @@ Program build_program(graph::Graph graph, kernels::Lowered lowered, const std::v
   for (std::uint32_t i = 0; i < p.lowered.launches.size(); ++i)
     std::visit([&](const auto& what) { b.add(what, i); }, p.lowered.launches[i].what);
   b.add_conditions();
+  b.add_repeats();
   if (!host) b.add_uses();
   p.input_buffer.assign(p.graph.inputs.size(), -1);
   for (std::size_t i = 0; i < p.lowered.buffers.size(); ++i)

@@ -169,8 +169,22 @@ struct Program {
     Slot offset;
     bool wanted;
   };
-  std::vector<Condition> conditions;              ///< of the host's steps, in a row
-  std::vector<std::uint32_t> first_condition;     ///< by step, and one more at the end; empty: no step has any
+  std::vector<Condition> conditions;           ///< of the host's steps, in a row
+  std::vector<std::uint32_t> first_condition;  ///< by step, and one more at the end; empty: no step has any
+  /// Steps that the host runs several times in a row (kernels::Repeat), in order; an outer loop before those in it.
+  struct Repeat {
+    std::uint32_t first, end;  ///< steps
+    std::uint32_t next;        ///< of repeats: the first that is not in this one
+    Slot count;
+    struct Window {
+      std::uint32_t buffer, of;
+      Slot offset, stride;
+      std::int64_t item;  ///< bytes of an element
+    };
+    std::vector<Window> windows;
+    std::vector<kernels::Repeat::Swap> swaps;
+  };
+  std::vector<Repeat> repeats;
   std::vector<std::vector<Use>> uses;             ///< by step; filled for devices other than the host
   std::vector<Slot> param_slots;                  ///< of loop steps' params, in a row
   std::vector<std::vector<NativeId>> natives_of;  ///< by slot: the native steps that it decides about

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "graph/thread_state.h"
 #include "reprise/compile.h"
+#include "runtime/trace/region_derivative.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
@@ -59,6 +60,7 @@ void Branches::trace(void (*body)(void*, Branches&), void* ctx) {
   State::Side& side = s.sides[++s.side];
   const std::uint64_t settings = graph::thread_state.word;
   const std::size_t around = tracer_->begin_branch();
+  const OffTape off;  // the branch is a part of one node
   try {
     body(ctx, *this);
     if (graph::thread_state.word != settings) bail(Bail::sets_for_thread, "cond", s.loc);
@@ -85,7 +87,7 @@ void Branches::finish() {
       !std::equal(a.integers.begin(), a.integers.end(), b.integers.begin(), same))
     bail(Bail::branches_differ, "cond", s.loc,
          "the branches give other numbers, texts or lengths of lists: only tensors may depend on a tensor's value");
-  s.results = tracer_->add_cond(s.pred, std::move(s.sides[0].branch), std::move(s.sides[1].branch), s.loc);
+  s.results = add_cond_on_tape(*tracer_, s.pred, std::move(s.sides[0].branch), std::move(s.sides[1].branch), s.loc);
   s.done = true;
 }
 

@@ -9,6 +9,7 @@
 #include "graph/interpreter.h"
 #include "graph/view_column.h"
 #include "guards/expr.h"
+#include "reprise/regions.h"
 
 namespace reprise::detail {
 
@@ -91,7 +92,7 @@ NumbersOf::NumbersOf(std::span<const Expr* const> told, std::span<const Int> val
   REPRISE_CHECK(told.size() == values.size());
 }
 
-Int NumbersOf::operator()(Int i) const { return i.is_symbolic() ? of(i.expr()) : i; }
+Int NumbersOf::operator()(Int i) const { return i.is_symbolic() && !as_they_are_ ? of(i.expr()) : i; }
 
 Int NumbersOf::of(const Expr* e) const {
   if (e->is_const()) return e->value();
@@ -115,9 +116,47 @@ Int NumbersOf::of(const Expr* e) const {
   return made;
 }
 
+namespace {
+
+/// A node that runs regions: as a program would call it, whose functions call what stands in them.
+std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>& values, const NumbersOf& numbers,
+                                 OtherNodes* other) {
+  using List = std::vector<Tensor>;
+  auto list = [&](std::size_t arg) {
+    List all;
+    for (graph::ValueId v : std::get<std::vector<graph::ValueId>>(n.args[arg])) all.push_back(values[v.v]);
+    return all;
+  };
+  auto region = [&](std::size_t arg) -> const graph::Graph& { return *std::get<graph::Region>(n.args[arg]); };
+  if (!graph::turns_of(n)) {
+    const List operands = list(3);
+    auto branch = [&](std::size_t arg) {
+      return [&, arg] { return call_graph(region(arg), operands, numbers, other); };
+    };
+    return cond(Predicate(values[std::get<graph::ValueId>(n.args[0]).v], n.info.loc), branch(1), branch(2));
+  }
+  const List others = list(3);
+  auto [made, stacked] = scan(
+      [&](const List& state, const List& slices) {
+        List inputs = state;
+        inputs.insert(inputs.end(), slices.begin(), slices.end());
+        inputs.insert(inputs.end(), others.begin(), others.end());
+        List outputs = call_graph(region(0), inputs, numbers, other);
+        REPRISE_CHECK(outputs.size() >= state.size());
+        const auto split = outputs.begin() + static_cast<std::ptrdiff_t>(state.size());
+        return std::pair(List(outputs.begin(), split), List(split, outputs.end()));
+      },
+      list(1), list(2), n.info.loc);
+  made.insert(made.end(), stacked.begin(), stacked.end());
+  return made;
+}
+
+}  // namespace
+
 std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers,
                                OtherNodes* other) {
   guards::LibraryScope operators;
+  REPRISE_CHECK(inputs.size() == g.inputs.size());
   std::vector<Tensor> values(g.values.size());
   for (std::size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i].value.v] = inputs[i];
   // Values go with their last reader.
@@ -131,8 +170,9 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     std::deque<std::vector<Tensor>> lists;
     std::deque<Ints> ints;
     std::vector<CallArg> args;
-    const bool plain = !other || (is_plain_call(n) && !graph::op(n.op).twin_of);
-    for (const NodeArg& a : plain ? n.args : std::vector<NodeArg>())
+    const bool regions = graph::op(n.op).cls == graph::OpClass::Control;
+    const bool plain = !regions && (!other || (is_plain_call(n) && !graph::op(n.op).twin_of));
+    for (std::size_t k = 0; plain && k < n.args.size(); ++k)
       args.push_back(std::visit(
           [&](const auto& v) -> CallArg {
             using T = std::decay_t<decltype(v)>;
@@ -144,16 +184,18 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
               return TensorArrayRef(list);
             } else if constexpr (std::is_same_v<T, graph::ViewArg> || std::is_same_v<T, graph::Region>) {
               bail(Bail::tape_from_outside, graph::op(n.op).schema.name.c_str(), n.info.loc,
-                   "a derivative with a branch or a written view in it");
+                   "a derivative with a written view in it");
             } else {
-              return without_tensors(a, numbers, ints);
+              return without_tensors(n.args[k], numbers, ints);
             }
           },
-          a));
+          n.args[k]));
     const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
     std::vector<Tensor> made;
     try {
-      made = plain ? call_node(n.op, args, n.info.loc) : other->call(n, values, numbers);
+      made = regions ? call_regions(n, values, numbers, other)
+             : plain ? call_node(n.op, args, n.info.loc)
+                     : other->call(n, values, numbers);
     } catch (...) {
       graph::call_numbers.forward_of = before;
       throw;

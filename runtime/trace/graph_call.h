@@ -19,6 +19,8 @@ class NumbersOf {
   /// The same of a node's argument, of a region's nodes and of a view's steps.
   static void add(const graph::NodeArg&, std::vector<const guards::Expr*>& told);
 
+  /// As they are: in the trace that the graph is of.
+  NumbersOf() : as_they_are_(true) {}
   NumbersOf(std::span<const guards::Expr* const> told, std::span<const Int> values);
   Int operator()(Int) const;
 
@@ -26,6 +28,7 @@ class NumbersOf {
   Int of(const guards::Expr*) const;
   std::span<const guards::Expr* const> told_;
   std::span<const Int> values_;
+  bool as_they_are_ = false;
 };
 
 /// A node's argument without values in it, as a call takes it: integers are `number(Int)`. Lists stand in `ints`.
@@ -53,7 +56,7 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
       a);
 }
 
-/// Nodes that are no plain call of an operator: those with regions or written views, and those that give no result.
+/// Nodes that are no plain call of an operator: those with written views, and those that give no result.
 class OtherNodes {
  public:
   virtual ~OtherNodes() = default;
@@ -62,8 +65,8 @@ class OtherNodes {
 };
 
 /// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls
-/// then belong to the same forward calls. Gives the outputs, undefined where they are aliases. Throws NotTraceable for
-/// nodes that no program calls, unless `other` does.
+/// then belong to the same forward calls. Gives the outputs, undefined where they are aliases. Nodes with regions are
+/// calls of cond and scan. Throws NotTraceable for nodes that no program calls (written views), unless `other` does.
 std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&,
                                OtherNodes* other = nullptr);
 

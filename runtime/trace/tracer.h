@@ -244,12 +244,21 @@ struct Traced {
   std::vector<FunctionSeen> functions;         ///< the function itself and compiled ones that it calls, each once
 };
 
-/// What a branch of cond is (Note [Branches] in runtime/trace/tracer_regions.cc).
+/// What a region is to the program that is traced, for messages.
+struct RegionKind {
+  const char* op;    ///< "cond"
+  const char* part;  ///< "a branch"
+};
+inline constexpr RegionKind kBranchOfCond{"cond", "a branch"}, kBodyOfScan{"scan", "a body"};
+
+/// What a region is (Note [Branches] in runtime/trace/tracer_regions.cc).
 struct TracedBranch {
   graph::Graph graph;                   ///< functional; its outputs are what it gives
   std::vector<Tensor> operands;         ///< by input: the traced tensor outside
   std::vector<graph::ValueId> written;  ///< by input: its new value, unset where it has none
   std::vector<bool> defined;            ///< by result: is it a tensor? The outputs are those that are
+  std::vector<std::int32_t> calls_off;  ///< calls (NodeInfo::sequence) that were made while gradients were off
+  bool views_want = false;              ///< an operand is the storage of a tensor that wants a gradient
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does
@@ -303,19 +312,28 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   const TensorImpl* concrete(std::size_t i) const { return inputs_[i].concrete; }
   bool of_function() const { return handles_ != nullptr; }  ///< of a user's, rather than of one operator
   int captured_input(const Tensor& real) const;             ///< -1: none was captured as that
-  Tensor captured(std::size_t input) const;                 ///< the real tensor; undefined for an argument
-  std::vector<std::uint8_t> captured_that_want() const;     ///< by captured tensor
-  autograd::TraceTape* tape = nullptr;                      ///< the trace's
-  Tensor second_handle(const Tensor&);                      ///< of a traced tensor: the same value on the same storage
-  void drop_places() noexcept;                              ///< the tape forgets the trace's tensors
+  /// Of a traced tensor the one that the function has: the real one, of a captured tensor.
+  Tensor as_seen(const Tensor& traced) const;
+  Tensor captured(std::size_t input) const;              ///< the real tensor; undefined for an argument
+  std::vector<std::uint8_t> captured_that_want() const;  ///< by captured tensor
+  autograd::TraceTape* tape = nullptr;                   ///< the trace's
+  Tensor second_handle(const Tensor&);                   ///< of a traced tensor: the same value on the same storage
+  void drop_places() noexcept;                           ///< the tape forgets the trace's tensors
 
-  // ---- branches of cond (tracer_regions.cc)
-  std::size_t begin_branch();  ///< gives how many there are around it
+  // ---- regions: branches of cond (tracer_regions.cc), bodies of scan (tracer_scan.cc)
+  std::size_t begin_branch(RegionKind = kBranchOfCond);  ///< gives how many there are around it
+  /// Begins a body, which is given these: carried state, then slices along dimension 0. Gives what they are in it.
+  std::size_t begin_body(const std::vector<Tensor>& carried, const std::vector<Tensor>& stacked, SourceLoc,
+                         std::vector<Tensor>& inside);
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
   /// After a throw since the begin_branch() that gave `around`.
   void abandon_branch(std::size_t around) noexcept;
   /// The call, of which both are branches. Gives its results, undefined where theirs are.
   std::vector<Tensor> add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc);
+  /// The call whose body it is, begun with begin_body(). Gives its results: the last state, what was stacked; with
+  /// `states` the states that turns began with, stacked.
+  std::vector<Tensor> add_scan(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns, SourceLoc,
+                               bool states = false);
   /// A leaf of what a branch gives: its handle is left empty, and is none of the function's any more. Or it is filled.
   void take_leaf(Tensor&, std::vector<Tensor>& into);
   Tensor shared_leaf(const Tensor&);  ///< another handle, which is none of the function's
@@ -374,9 +392,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
         : t(tracer), in_function(std::exchange(t.in_function_, false)), asked(std::exchange(t.asked_, in_function)) {}
     ~Work() { t.in_function_ = in_function, t.asked_ = asked; }
   };
-  /// A branch of cond that is being traced, and what it is traced in.
+  /// A region that is being traced, and what it is traced in.
   struct RegionTrace {
-    graph::Graph below;  ///< the graph around it: out_.graph is the innermost
+    RegionKind kind;
+    std::size_t carried = 0, stacked = 0;  ///< the first of `lifted`, of a body of scan
+    graph::Graph below;                    ///< the graph around it: out_.graph is the innermost
     struct Lifted {
       Tensor outer, inner;
     };
@@ -388,6 +408,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     std::vector<std::pair<const TracedRef*, std::int32_t>> held;  ///< at the beginning
     std::unordered_set<const Tensor*> assigned;  ///< handles that the branch assigned, and which are still there
     bool tape_recorded = false;                  ///< TraceTape::recorded at the beginning
+    std::vector<std::int32_t> calls_off;         ///< TracedBranch::calls_off
   };
   /// While it lives, the graph that is written is the one at that depth.
   struct AtDepth {
@@ -409,6 +430,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   TracedRef& lift(RegionTrace&, std::size_t below, Tensor outer);  ///< makes it an input of the branch
   /// Makes its base one, and it a view of that.
   TracedRef& lift_view(RegionTrace&, std::size_t below, TracedRef& outer);
+  /// Makes it one of these metadata. `own`: on a storage of its own, which the tensor outside is not seen on.
+  TracedRef& lift(RegionTrace&, std::size_t below, Tensor outer, TensorMeta, bool own);
+  /// A region's new value of a tensor from outside that is written there, part by part if parts are named.
+  void write_back(const Tensor&, std::span<const graph::ViewStep> parts, std::span<const graph::ValueId> made,
+                  RegionKind, SourceLoc);
   Tensor base_of(TracedRef&);                      ///< all of its storage
   bool shows_storage(const TracedStorage&) const;  ///< of a branch's input: is it, row by row, all of its storage?
   [[noreturn]] void want_bases(SourceLoc, const char* why);

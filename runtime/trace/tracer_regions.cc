@@ -1,4 +1,4 @@
-// Branches of cond: graphs that are traced within another one.
+// Branches of cond and bodies of scan: graphs that are traced within another one.
 //
 // Note [Branches]
 // A branch is traced like the function around it, into a graph of its own (Tracer::begin_branch, end_branch), and both
@@ -14,6 +14,7 @@
 // a tensor from outside, the generator, the tape) cannot be told of a replay, and ends the trace.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <unordered_set>
 
 #include "autograd/state.h"
@@ -79,6 +80,11 @@ TracedRef& Tracer::lifted(TracedRef& ref) {
 }
 
 TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer) {
+  TensorMeta meta = ref_of_traced(outer).user_meta;
+  return lift(region, below, std::move(outer), std::move(meta), false);
+}
+
+TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer, TensorMeta meta, bool own) {
   const auto& from = ref_of_traced(outer);
   std::string name;
   {
@@ -86,13 +92,14 @@ TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer) {
     if (from.value) name = out_.graph.values[from.value.v].name;
   }
   AtDepth inside(*this, below + 1);
-  TensorMeta meta = from.user_meta;
   meta.layout.offset = 0;
   Tensor inner = fresh(out_.graph.add_input(std::move(meta), name));
   auto& made = ref_of_traced(inner);
-  made.by_place = from.by_place;
-  made.one_way = from.one_way;
-  made.storage->outer = from.storage;
+  if (!own) {
+    made.by_place = from.by_place;
+    made.one_way = from.one_way;
+    made.storage->outer = from.storage;
+  }
   region.lifted.push_back({std::move(outer), std::move(inner)});
   return made;
 }
@@ -144,6 +151,15 @@ bool Tracer::shows_storage(const TracedStorage& s) const {
   return plan_.bases_in_branches && (s.outermost().input < 0 || is_whole(s.outermost().input));
 }
 
+Tensor Tracer::as_seen(const Tensor& t) const {
+  const std::int32_t i = ref_of_traced(t).input;
+  if (i < 0) return t;
+  const Input& input = inputs_[static_cast<std::size_t>(i)];
+  const auto at = captured_inputs_.find(input.concrete);
+  const bool is_captured = at != captured_inputs_.end() && at->second == static_cast<std::size_t>(i);
+  return is_captured && input.tensor.impl() == t.impl() ? Tensor::share(const_cast<TensorImpl*>(input.concrete)) : t;
+}
+
 void Tracer::want_bases(SourceLoc loc, const char* why) {
   if (plan_.may_grow) wanted_.bases_in_branches = true;
   bail(Bail::branch_overlaps, "cond", loc, why);
@@ -171,12 +187,13 @@ std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function(
   return held;
 }
 
-std::size_t Tracer::begin_branch() {
+std::size_t Tracer::begin_branch(RegionKind kind) {
   Work work(*this);
   constexpr std::size_t kDeepest = 32;
   if (regions_.size() >= kDeepest)
-    bail(Bail::too_many_operators, "cond", {}, "branches stand in each other more than ", kDeepest, " deep");
+    bail(Bail::too_many_operators, kind.op, {}, "regions stand in each other more than ", kDeepest, " deep");
   auto region = std::make_unique<RegionTrace>();
+  region->kind = kind;
   region->first_storage = storages_.size();
   region->held = held_by_function();
   region->tape_recorded = tape && std::exchange(tape->recorded, false);
@@ -205,7 +222,7 @@ void Tracer::abandon_branch(std::size_t around) noexcept {
 void Tracer::take_leaf(Tensor& t, std::vector<Tensor>& into) {
   Work work(*this);
   out_.variables->forget(t);
-  regions_.back()->assigned.erase(&t);
+  if (!regions_.empty()) regions_.back()->assigned.erase(&t);
   into.push_back(std::move(t));
 }
 void Tracer::fill_leaf(Tensor& t, Tensor with) {
@@ -221,26 +238,35 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   Work work(*this);
   const std::vector<Tensor> results = std::move(given);  // whose end is none of the function's doings
   RegionTrace& region = *regions_.back();
-  auto changes = [&](const char* what) { bail(Bail::branch_changes, "cond", loc, "a branch ", what); };
+  const RegionKind kind = region.kind;
+  const std::size_t carried = region.carried, given_to = carried + region.stacked;
+  auto changes = [&](const char* what) { bail(Bail::branch_changes, kind.op, loc, kind.part, ' ', what); };
   if (!region.assigned.empty())
     changes("assigns to a variable outside it: return the tensor, or write into it with copy_");
 
   auto differentiates = [&] {
-    bail(Bail::branch_changes, "cond", loc,
-         "a branch of cond computes with tensors that want gradients, and a compiled branch has no derivative");
+    bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op,
+         " computes with tensors that want gradients, and what is compiled of it has no derivative");
   };
   if (tape && std::exchange(tape->recorded, region.tape_recorded)) differentiates();
 
   TracedBranch made;
+  made.calls_off = std::move(region.calls_off);
+  made.views_want = std::any_of(region.views.begin(), region.views.end(), [&](const RegionTrace::Lifted& l) {
+    const Tensor seen = as_seen(l.outer);
+    const autograd::State* state = autograd::state_of(seen);
+    return requires_grad(*seen.impl()) || (state && state->view && state->view->base.requires_grad());
+  });
   std::unordered_set<const TracedStorage*> shown;
   for (const Tensor& t : results) {
     made.defined.push_back(t.defined());
     if (!t.defined()) continue;
-    if (t.impl()->keys & kWrappedKey) bail(Bail::wrapped, "cond", loc);
+    if (t.impl()->keys & kWrappedKey) bail(Bail::wrapped, kind.op, loc);
     if (wants_gradient(*t.impl())) differentiates();
     TracedRef& ref = ref_of(t, loc);
     ValueId v = value_of(ref);
-    if (ref.storage->outer || v != ref.storage->whole || !shown.insert(ref.storage.get()).second)
+    if (ref.storage->outer || out_.graph.values[v.v].node < 0 || v != ref.storage->whole ||
+        !shown.insert(ref.storage.get()).second)
       v = out_.graph.add(OpId::clone, {v}, info(loc));
     OutputSpec o;
     o.value = v;
@@ -279,7 +305,9 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   auto storage_of = [](const Tensor& t) -> const TracedStorage& { return *ref_of_traced(t).storage; };
   std::vector<passes::TracedInput> facts(traced.inputs.size());
   for (std::size_t i = 0; i < facts.size(); ++i)
-    facts[i].covers_storage = facts[i].is_storage = shows_storage(storage_of(made.operands[i]));
+    if (i < carried) facts[i].covers_storage = true;  // of its own, row by row
+    else if (i < given_to) facts[i].covers_storage = false;
+    else facts[i].covers_storage = facts[i].is_storage = shows_storage(storage_of(made.operands[i]));
   passes::Functionalized functional = passes::functionalize(std::move(traced), facts);
   if (const auto& w = functional.wanted)
     want_covering_in_branch(storage_of(made.operands[w->input]), w->op, w->loc, w->why);
@@ -294,8 +322,8 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   for (const OutputSpec& o : made.graph.outputs) REPRISE_CHECK(o.kind == OutputSpec::Kind::User);
   for (OutputSpec& o : made.graph.outputs) o.is_view = false;
 
-  for (std::size_t i = 0; i < made.written.size(); ++i)
-    for (std::size_t j = 0; made.written[i] && j < made.written.size(); ++j)
+  for (std::size_t i = carried; i < made.written.size(); ++i)
+    for (std::size_t j = carried; made.written[i] && j < made.written.size(); ++j)
       if (j != i && may_meet(made.operands[i], made.operands[j])) want_bases(loc, bail_text(Bail::branch_overlaps));
   return made;
 }
@@ -495,22 +523,29 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
   for (std::size_t i = 0; i < defined.size(); ++i)
     if (defined[i]) results[i] = fresh(made[next++]);
   for (std::size_t w = 0; w < written.size(); ++w) {
-    TracedRef& ref = ref_of(operands[written[w]], loc);
-    try {
-      check_writable(ref, "cond", loc);
-    } catch (const Error& e) {  // a part of it that the branch has written was
-      if (e.code() == ErrorCode::NotTraceable) throw;
-      want_bases(loc, "a branch writes to a part of a tensor of which several elements share one address");
-    }
-    ++ref.storage->writes;
-    if (parts[w].empty()) out_.graph.add_inplace(OpId::copy, {value_of(ref), made[next++]}, info(loc));
-    for (const graph::ViewStep& view : parts[w]) {
-      const ValueId part = seen_through(out_.graph, value_of(ref), view, info(loc));
-      out_.graph.add_inplace(OpId::copy, {part, made[next++]}, info(loc));
-    }
+    const std::size_t n = std::max<std::size_t>(parts[w].size(), 1);
+    write_back(operands[written[w]], parts[w], std::span(made).subspan(next, n), kBranchOfCond, loc);
+    next += n;
   }
   ++calls_;
   return results;
+}
+
+void Tracer::write_back(const Tensor& t, std::span<const graph::ViewStep> parts, std::span<const ValueId> made,
+                        RegionKind kind, SourceLoc loc) {
+  TracedRef& ref = ref_of(t, loc);
+  try {
+    check_writable(ref, kind.op, loc);
+  } catch (const Error& e) {  // a part of it that the region has written was
+    if (e.code() == ErrorCode::NotTraceable) throw;
+    want_bases(loc, "a region writes to a part of a tensor of which several elements share one address");
+  }
+  ++ref.storage->writes;
+  if (parts.empty()) out_.graph.add_inplace(OpId::copy, {value_of(ref), made[0]}, info(loc));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const ValueId part = seen_through(out_.graph, value_of(ref), parts[i], info(loc));
+    out_.graph.add_inplace(OpId::copy, {part, made[i]}, info(loc));
+  }
 }
 
 }  // namespace reprise::detail

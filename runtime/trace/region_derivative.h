@@ -1,0 +1,28 @@
+#pragma once
+#include <vector>
+
+#include "graph/thread_state.h"
+#include "runtime/trace/tracer.h"
+
+namespace reprise::detail {
+
+/// While it lives nothing is written on the tape, and gradients are on or off as they were: around a region, which is a
+/// part of one node.
+class OffTape {
+ public:
+  OffTape() : before_(graph::thread_state.answered) { graph::thread_state.answered |= bit(graph::Key::Autograd); }
+  ~OffTape() { graph::thread_state.answered = before_; }
+  OffTape(const OffTape&) = delete;
+  OffTape& operator=(const OffTape&) = delete;
+
+ private:
+  const graph::Keys before_;
+};
+
+// Tracer::add_scan() and add_cond(), as one node of the tape where an operand of a region wants a gradient (Note
+// [Derivatives of regions]).
+std::vector<Tensor> add_scan_on_tape(Tracer&, TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,
+                                     SourceLoc);
+std::vector<Tensor> add_cond_on_tape(Tracer&, const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc);
+
+}  // namespace reprise::detail
