@@ -138,7 +138,7 @@ class Tape final : public graph::Interpreter {
     const bool on = s && s->requires_grad() && gradients_are_on();
     if (!s || (!on && !s->view)) return graph::forward_metadata(c);
     // A view is followed whether or not something wants a gradient; what nobody wants one of may change as it likes.
-    const bool wanted = on || s->view->base.requires_grad();
+    const bool wanted = on || requires_grad(*s->view->base.impl());
     const std::string name = std::string(c.op.name()) + "_";
     const bool takes_memory = graph::view_facts_of(c.op.id).of == graph::ViewOf::Source;
     if (!on && takes_memory && shows_its_base(c, self)) return show_otherwise(c, self, wanted);
@@ -217,7 +217,7 @@ class Tape final : public graph::Interpreter {
   /// Is a write to it, also of what wants no gradient, one that its base's derivative may or may not see?
   static bool is_ambiguous(const Tensor& t) {
     const State* s = state_of(t);
-    return s && s->view && s->view->made == graph::ViewMade::GradientsOff && s->view->base.requires_grad() &&
+    return s && s->view && s->view->made == graph::ViewMade::GradientsOff && requires_grad(*s->view->base.impl()) &&
            gradients_are_on();
   }
   static void check_writes(const OpCall& c, bool on) {

@@ -5,6 +5,7 @@
 #include "autograd/trace_tape.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "reprise/autograd.h"
 #include "reprise/ops.h"
@@ -17,18 +18,24 @@ using autograd::state_of;
 namespace {
 State& checked_state(const Tensor& t, const char* what, SourceLoc loc) {
   defined_impl(t, what, loc);
-  if (!t.requires_grad())
+  if (!requires_grad(*t.impl()))
     fail(ErrorCode::InvalidArgument, what, loc,
          "the tensor wants no gradient: call requires_grad_() on it, or on what it is computed of");
   return *state_of(t);
 }
 }  // namespace
 
-bool Tensor::requires_grad() const { return reprise::requires_grad(defined_impl(*this, "requires_grad")); }
+bool Tensor::requires_grad() const {
+  const TensorImpl& t = defined_impl(*this, "requires_grad");
+  if (reprise::requires_grad(t)) return true;
+  // Eagerly it may; what is traced there says of all of the region at once.
+  if (graph::is_in_region_that_wants_gradients(t)) bail(Bail::asks_state, "requires_grad", {});
+  return false;
+}
 
 Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
   TensorImpl& t = defined_impl(*this, "requires_grad_", loc);
-  if (requires_grad() == on) return *this;
+  if (reprise::requires_grad(t) == on) return *this;
   if (on && !autograd::is_differentiable(t.dtype))
     fail(ErrorCode::DTypeMismatch, "requires_grad_", loc, "a tensor of ", t.dtype, " has no gradient: floats have");
   if (!on && !is_leaf())

@@ -111,7 +111,7 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
   };
   const State* s = state_of(self);
   if (!s || !s->view) {
-    if (self.requires_grad() && is_leaf(self))
+    if (requires_grad(*self.impl()) && is_leaf(self))
       refuse("writes to a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a copy");
     if (is_unfollowed(self)) refuse_unfollowed();
     return;
@@ -124,7 +124,7 @@ void check_may_write(const Tensor& self, const std::string& op, bool gradients, 
         "writes through a view that was made while gradients were off, and what is written, or what it is a view of, "
         "wants one: make the view where they are on, write where they are off (NoGradScope), or detach() it");
   if (is_unfollowed(s->view->base)) refuse_unfollowed();
-  if (s->view->base.requires_grad() && is_leaf(s->view->base))
+  if (requires_grad(*s->view->base.impl()) && is_leaf(s->view->base))
     refuse(
         "writes through a view of a leaf that wants a gradient: write where gradients are off (NoGradScope), or to a "
         "copy");

@@ -4,6 +4,7 @@
 #include "device/backend.h"
 #include "device/device_memory.h"
 #include "graph/api_args.h"
+#include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "guards/general.h"
 #include "reprise/ops.h"
@@ -148,11 +149,13 @@ TensorPair at_places(const Tensor& self, Int dim, bool keepdim, const Tensor& pl
 }
 }  // namespace
 TensorPair max(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
-  if (self.dim() > 0 && self.requires_grad()) return at_places(self, dim, keepdim, argmax(self, dim, true, loc), loc);
+  if (self.dim() > 0 && graph::may_want_gradient(self))
+    return at_places(self, dim, keepdim, argmax(self, dim, true, loc), loc);
   return {amax(self, dim, keepdim, loc), argmax(self, dim, keepdim, loc)};
 }
 TensorPair min(const Tensor& self, Int dim, bool keepdim, SourceLoc loc) {
-  if (self.dim() > 0 && self.requires_grad()) return at_places(self, dim, keepdim, argmin(self, dim, true, loc), loc);
+  if (self.dim() > 0 && graph::may_want_gradient(self))
+    return at_places(self, dim, keepdim, argmin(self, dim, true, loc), loc);
   return {amin(self, dim, keepdim, loc), argmin(self, dim, keepdim, loc)};
 }
 Tensor max(const Tensor& self, SourceLoc loc) {

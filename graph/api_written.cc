@@ -3,6 +3,7 @@
 #include "base/errors.h"
 #include "graph/api_args.h"
 #include "graph/interpreter.h"
+#include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "reprise/ops.h"
 #include "reprise/out.h"
@@ -181,7 +182,7 @@ Tensor Tensor::index_fill_(Int dim, const Tensor& index, const Operand& value, S
       fail(ErrorCode::ShapeMismatch, "index_fill_", loc, "wants one value, got sizes ", graph::sizes_text(one.sizes()));
     if (m.dim() == 0)
       return reprise::unsqueeze(*this, 0, loc).index_put_(list, one.to(m.dtype, loc), false, loc), *this;
-    if (one.requires_grad()) {
+    if (graph::may_want_gradient(one)) {
       // The derivative of index_put counts an index as often as it is named; an element that was filled counts once.
       const auto d = list.size() - 1;
       Ints sizes(m.layout.sizes.size(), 1);

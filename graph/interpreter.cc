@@ -14,6 +14,7 @@
 #include "graph/autocast.h"
 #include "graph/floats.h"
 #include "graph/random_log.h"
+#include "graph/region_gradients.h"
 #include "graph/schema.h"
 #include "graph/tape_seam.h"
 #include "tensor/impl.h"
@@ -22,6 +23,7 @@ namespace reprise::graph {
 
 constinit std::atomic<Interpreter*> tape{nullptr};
 constinit std::atomic<Keys> keys_of_views{0};
+constinit InRegion in_region_that_wants_gradients = nullptr;
 
 namespace {
 

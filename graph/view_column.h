@@ -53,6 +53,9 @@ OpColumn<ViewFacts>& view_facts();
 /// Throws InvalidArgument for what is no view, or was told none.
 inline const ViewFacts& view_facts_of(OpId view) { return view_facts().at(view); }
 
+/// Is it a view of tensors of some strides alone, and an error for others?
+inline bool depends_on_strides(OpId view) { return view == OpId::view; }
+
 /// Does it name places in a storage: a view of one, or its scatter?
 bool is_view_of_storage(OpId);
 bool is_scatter_in_storage(OpId);

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "graph/api_args.h"
+#include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "operators/checks.h"
 
@@ -62,7 +63,7 @@ Tensor rounded(const Tensor& x, const Operand& inverse, const Operand& zero, Int
 /// 0). free: before rounding; q: as rounded() gives it.
 Tensor straight_through(const Tensor& x, const Tensor& made, const Tensor& q, const Tensor& free, const Operand& zero,
                         SourceLoc loc) {
-  if (!x.requires_grad()) return made;
+  if (!graph::may_want_gradient(x)) return made;
   const Tensor inside = eq(add(round(free, loc), zero, 1, loc), q, loc);
   return add(detach(made, loc), where(inside, sub(x, detach(x, loc), 1, loc), 0, loc), 1, loc);
 }

@@ -56,6 +56,11 @@ enum class BackwardKeeps : std::uint8_t {
   Nothing,  ///< arguments, and what cannot be computed again (draws without a seed, branches): the least memory
 };
 
+struct BackendCall;
+struct BackendRequest;
+using BackendFunction = std::function<void(const BackendCall&)>;
+using Backend = std::function<BackendFunction(const BackendRequest&)>;
+
 struct CompileOptions {
   std::string name = "f";  ///< in logs, explain() and kernels' names
   /// At the limit, a miss evicts the least recently used specialization, provided it has been idle for at least 1,000
@@ -92,6 +97,8 @@ struct CompileOptions {
   bool late_faults = false;
   BackwardCompile backward = BackwardCompile::Auto;
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;
+  /// Compiles the graphs of this function, and of its derivative, in place of Reprise (backend.h).
+  Backend backend = {};
 };
 
 /// What happens to a call with a size outside of the declared range.

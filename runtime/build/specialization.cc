@@ -223,16 +223,18 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
   std::unique_ptr<FunctionBytes> function;
   if (options.handles && !traced.unrepeatable && !traced.functions.empty())
     function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
-  return {name,
-          mode,
-          frame.structure,
-          std::move(traced),
-          std::move(function),
-          options.registered,
-          options.handles != nullptr,
-          trace_ns,
-          phases,
-          options.generality};
+  TracedCall call{name,
+                  mode,
+                  frame.structure,
+                  std::move(traced),
+                  std::move(function),
+                  options.registered,
+                  options.handles != nullptr,
+                  trace_ns,
+                  phases,
+                  options.generality};
+  call.backend = options.backend;
+  return call;
 }
 
 namespace {
@@ -253,6 +255,7 @@ bool is_complaint(ErrorCode code) {
 std::string why_no_recipe(const TracedCall& call) {
   if (!call.of_user) return "it is one operator";
   if (call.traced.unrepeatable) return "it serves one call";
+  if (call.backend) return "it has a compiler of its own";
   if (call.registered && !(call.registered->passes.empty() && call.registered->patterns.empty()))
     return "the program has registered passes or patterns";
   return "";
@@ -272,6 +275,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   guards::ExprProgram random_count;
   std::unique_ptr<runtime::Folding> folding;
   std::vector<passes::PatternRecord> patterns;
+  std::shared_ptr<const runtime::BackendProgram> by_backend;
   const passes::Registered* registered = call.registered.get();
   std::optional<passes::Registered> with_shipped;
   if (call.of_user)
@@ -297,6 +301,8 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
       } else {
         recipe.emplace();
+        if (call.backend && traced.data.empty())
+          by_backend = runtime::ask_backend(traced.graph, call.backend, call.name);
         {
           const InPhase phase(Phase::Passes);
           const passes::FrozenInputs frozen(traced.graph, traced.frozen);
@@ -350,6 +356,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   }
   s->check = std::move(check);
   s->patterns = std::move(patterns);
+  s->by_backend = std::move(by_backend);
   s->captured_wants = std::move(captured_wants), s->gradients = std::move(gradients);
   s->views = TapeViews::of(s->program.graph, s->tensor_results, bases, made);
   s->met = std::move(met);

@@ -10,6 +10,7 @@
 #include "guards/general.h"
 #include "guards/guard_set.h"
 #include "passes/pass.h"
+#include "runtime/build/backend.h"
 #include "runtime/build/call_check.h"
 #include "runtime/build/freeze.h"
 #include "runtime/build/miss_callback.h"
@@ -78,9 +79,10 @@ struct Specialization {
   std::unique_ptr<VariableLog> variables;      ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
-  PhaseTimes phases;                            ///< where these went
-  std::vector<passes::PatternRecord> patterns;  ///< that were replaced in its graph, or came near
-  const std::uint64_t serial;                   ///< unique in the process: keys what threads remember about it
+  PhaseTimes phases;                                          ///< where these went
+  std::vector<passes::PatternRecord> patterns;                ///< that were replaced in its graph, or came near
+  std::shared_ptr<const runtime::BackendProgram> by_backend;  ///< what its graph calls; null: Reprise has compiled it
+  const std::uint64_t serial;  ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
   runtime::Stages before;                      ///< of `program`, whose numbers they give; of most functions none
   std::vector<std::uint8_t> captured_wants;    ///< Traced::captured_wants
@@ -145,6 +147,7 @@ struct TraceOptions {
   Freeze freeze = Freeze::Nothing;  ///< CompileOptions::freeze
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;                 ///< CompileOptions::keeps
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
+  Backend backend = {};                                            ///< CompileOptions::backend
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words
   const std::function<void(Traced&)>* describe = nullptr;          ///< Compiled::describe; null: the graph says it all
   guards::Generality generality = {};                              ///< what it leaves open (Note [General traces])
@@ -176,6 +179,7 @@ struct TracedCall {
   PhaseTimes phases{};
   guards::Generality generality = {};
   runtime::Makers makers = runtime::Makers::All;  ///< of its code
+  Backend backend = {};                           ///< none: Reprise compiles it
 };
 
 /// Traces `body` for this call. Throws NotTraceable where the call can only be served eagerly, and whatever `body`

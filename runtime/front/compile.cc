@@ -416,6 +416,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                          .freeze = c_.options.freeze,
                          .keeps = c_.options.keeps,
                          .registered = passes::registered(),
+                         .backend = c_.options.backend,
                          .words = any ? any->words() : std::vector<std::uint64_t>(),
                          .describe = c_.describe ? &c_.describe : nullptr,
                          .generality = generality_},

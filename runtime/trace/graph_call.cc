@@ -45,7 +45,7 @@ void collect(const Expr* e, std::vector<const Expr*>& told) {
 /// that lies row by row; another shape is one of the elements in their order.
 std::vector<Tensor> call_node(graph::OpId op, std::vector<CallArg>& args, SourceLoc loc) {
   auto self = [&]() -> const Tensor& { return *std::get<const Tensor*>(args[0]); };
-  if (op == graph::OpId::view) return {self().reshape(std::get<IntArrayRef>(args[1]), loc)};
+  if (graph::depends_on_strides(op)) return {self().reshape(std::get<IntArrayRef>(args[1]), loc)};
   if (!graph::names_places(op)) return graph::calln(op, args, loc);
   const Tensor row_by_row = self().contiguous(loc);
   args[0] = &row_by_row;

@@ -223,7 +223,7 @@ void TapeViews::follow(const CallFrame& f, Outputs& outputs, const std::vector<T
 void check_reshaped(const std::vector<graph::MetadataMutation>& all, const CallFrame& f, const std::string& function) {
   for (const graph::MetadataMutation& m : all)
     if (const autograd::State* s = autograd::state_of(*f.tensors[m.input]);
-        s && s->view && s->view->base.requires_grad())
+        s && s->view && requires_grad(*s->view->base.impl()))
       bail(Bail::changes_tape, function.c_str(), {}, "sizes, strides or memory of a view on the tape change");
 }
 void note_reshaped(const std::vector<graph::MetadataMutation>& all, const CallFrame& f) {

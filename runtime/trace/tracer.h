@@ -325,6 +325,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Begins a body, which is given these: carried state, then slices along dimension 0. Gives what they are in it.
   std::size_t begin_body(const std::vector<Tensor>& carried, const std::vector<Tensor>& stacked, SourceLoc,
                          std::vector<Tensor>& inside);
+  /// Of a traced tensor: is it in a region into which one goes that wants a gradient?
+  static bool region_wants_gradients(const TensorImpl&) noexcept;
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
   /// After a throw since the begin_branch() that gave `around`.
   void abandon_branch(std::size_t around) noexcept;

@@ -1,6 +1,7 @@
 // What a trace is asked when the tape is walked in its end (Note [Differentiable calls] in joint.h).
 #include "autograd/state.h"
 #include "autograd/trace_tape.h"
+#include "graph/region_gradients.h"
 #include "runtime/trace/joint.h"
 #include "runtime/trace/tracer.h"
 
@@ -8,6 +9,7 @@ namespace reprise::detail {
 
 namespace {
 [[maybe_unused]] const bool g_told = (
+    graph::in_region_that_wants_gradients = &Tracer::region_wants_gradients,
     autograd::Aside::function_runs = [](bool now) noexcept { return static_cast<Tracer*>(current_trace)->aside(now); },
     true);
 }  // namespace

@@ -187,6 +187,18 @@ std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function(
   return held;
 }
 
+bool Tracer::region_wants_gradients(const TensorImpl& t) noexcept {
+  const TracedStorage& storage = *static_cast<const TracedRef&>(*t.trace).storage;
+  if (!storage.tracer) return false;
+  const Tracer& tracer = *storage.tracer;
+  const auto& regions = tracer.regions_;
+  const auto wants = [&](const RegionTrace::Lifted& l) { return requires_grad(*tracer.as_seen(l.outer).impl()); };
+  for (std::size_t d = std::min(storage.depth, regions.size()); d-- > 0;)
+    for (const auto* of : {&regions[d]->lifted, &regions[d]->views})
+      if (std::any_of(of->begin(), of->end(), wants)) return true;
+  return false;
+}
+
 std::size_t Tracer::begin_branch(RegionKind kind) {
   Work work(*this);
   constexpr std::size_t kDeepest = 32;
@@ -255,7 +267,7 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   made.views_want = std::any_of(region.views.begin(), region.views.end(), [&](const RegionTrace::Lifted& l) {
     const Tensor seen = as_seen(l.outer);
     const autograd::State* state = autograd::state_of(seen);
-    return requires_grad(*seen.impl()) || (state && state->view && state->view->base.requires_grad());
+    return requires_grad(*seen.impl()) || (state && state->view && requires_grad(*state->view->base.impl()));
   });
   std::unordered_set<const TracedStorage*> shown;
   for (const Tensor& t : results) {

@@ -92,20 +92,24 @@ struct Feature {
 /// All of them. A new feature is one row of this list and one table (docs: CONTRIBUTING.md, "Pairs of features").
 std::span<const Feature> features();
 
-#define PAIRS_ROW(weight, flags, ...)                                                                          \
-  Row{weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, double c, int d) -> Tensor { \
-        [[maybe_unused]] const Arguments& in = f.in;                                                           \
-        [[maybe_unused]] Variables& var = f.var;                                                               \
-        static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(d);                \
-        __VA_ARGS__;                                                                                           \
-      }},
-#define PAIRS_WRAP(weight, flags, ...)                                                                             \
-  Wrap{weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, const Inner& inner) -> Tensor { \
-         [[maybe_unused]] const Arguments& in = f.in;                                                              \
-         [[maybe_unused]] Variables& var = f.var;                                                                  \
-         static_cast<void>(a), static_cast<void>(b);                                                               \
-         __VA_ARGS__;                                                                                              \
-       }},
+#define PAIRS_ROW(weight, flags, ...)                                                                        \
+  Row {                                                                                                      \
+    weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, double c, int d) -> Tensor { \
+      [[maybe_unused]] const Arguments& in = f.in;                                                           \
+      [[maybe_unused]] Variables& var = f.var;                                                               \
+      static_cast<void>(a), static_cast<void>(b), static_cast<void>(c), static_cast<void>(d);                \
+      __VA_ARGS__;                                                                                           \
+    }                                                                                                        \
+  }
+#define PAIRS_WRAP(weight, flags, ...)                                                                          \
+  Wrap {                                                                                                        \
+    weight, flags, #__VA_ARGS__, [](Frame& f, const Tensor& a, const Tensor& b, const Inner& inner) -> Tensor { \
+      [[maybe_unused]] const Arguments& in = f.in;                                                              \
+      [[maybe_unused]] Variables& var = f.var;                                                                  \
+      static_cast<void>(a), static_cast<void>(b);                                                               \
+      __VA_ARGS__;                                                                                              \
+    }                                                                                                           \
+  }
 
 // Functions that rows use.
 /// b as an operand that broadcasts against a: b itself where the sizes are equal, else its sum.

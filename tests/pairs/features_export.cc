@@ -6,7 +6,10 @@ namespace reprise::pairs {
 
 namespace {
 
-const Row rows[] = {PAIRS_ROW(2, 0, return a.narrow(0, 0, 1) * in.n) PAIRS_ROW(1, 0, in.y.mul_(0.5); return in.y.t())};
+const Row rows[] = {
+    PAIRS_ROW(2, 0, return a.narrow(0, 0, 1) * in.n),
+    PAIRS_ROW(1, 0, in.y.mul_(0.5); return in.y.t()),
+};
 
 // A loaded program gives no gradients, and neither does eager execution here.
 const Setting settings[] = {

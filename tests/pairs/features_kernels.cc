@@ -110,23 +110,24 @@ void exchange_(const Tensor& a, const Tensor& b) {
 
 // Their derivatives are nobody's: where gradients are on they are given what wants none.
 const Row kernels[] = {
-    PAIRS_ROW(3, 0, return weighted(a.detach(), fit(a, b).detach(), c))
-        PAIRS_ROW(3, 0, return weighted(flat(a).t().detach(), flat(a).t().detach() * 2.0, 0.5) + 0.25)
-            PAIRS_ROW(2, 0, std::vector<Tensor> r = counted(a.detach()); return a + r[1] * r[0].to(kFloat32)) PAIRS_ROW(
-                2, 0, std::vector<Tensor> r = counted(a.detach()); r[1].add_(c);
-                return r[1]) PAIRS_ROW(2, 0, Int k = counted(in.wide)[0].item().to_int(); return a * k)
-                PAIRS_ROW(3, 0, shift_(a.detach(), in.row.detach().sum()); return a) PAIRS_ROW(
-                    3, 0, Tensor t = a.detach() * 0.5; shift_(flat(t).select(0, 0), t.sum()); return t)
-                    PAIRS_ROW(2, 0, Tensor t = flat(a).t().detach(); shift_(t.slice(0, 0, 1), t.max()); return a + 0.0)
-                        PAIRS_ROW(2, kFails, Tensor t = a.detach() * 1.0; exchange_(a.detach(), t); return t)
-                            PAIRS_ROW(2, kFails, Tensor t = a.detach(); Tensor u = t * 0.5;
-                                      exchange_(u, fit(a, b).detach().expand(a.sizes()).clone()); return u)
-                                PAIRS_ROW(2, kFails, Tensor m = flat(a).detach();
-                                          exchange_(m.select(0, 0), m.select(0, -1)); return a)};
+    PAIRS_ROW(3, 0, return weighted(a.detach(), fit(a, b).detach(), c)),
+    PAIRS_ROW(3, 0, return weighted(flat(a).t().detach(), flat(a).t().detach() * 2.0, 0.5) + 0.25),
+    PAIRS_ROW(2, 0, std::vector<Tensor> r = counted(a.detach()); return a + r[1] * r[0].to(kFloat32)),
+    PAIRS_ROW(2, 0, std::vector<Tensor> r = counted(a.detach()); r[1].add_(c); return r[1]),
+    PAIRS_ROW(2, 0, Int k = counted(in.wide)[0].item().to_int(); return a * k),
+    PAIRS_ROW(3, 0, shift_(a.detach(), in.row.detach().sum()); return a),
+    PAIRS_ROW(3, 0, Tensor t = a.detach() * 0.5; shift_(flat(t).select(0, 0), t.sum()); return t),
+    PAIRS_ROW(2, 0, Tensor t = flat(a).t().detach(); shift_(t.slice(0, 0, 1), t.max()); return a + 0.0),
+    PAIRS_ROW(2, kFails, Tensor t = a.detach() * 1.0; exchange_(a.detach(), t); return t),
+    PAIRS_ROW(2, kFails, Tensor t = a.detach(); Tensor u = t * 0.5;
+              exchange_(u, fit(a, b).detach().expand(a.sizes()).clone()); return u),
+    PAIRS_ROW(2, kFails, Tensor m = flat(a).detach(); exchange_(m.select(0, 0), m.select(0, -1)); return a),
+};
 const Wrap kernel_wraps[] = {
-    PAIRS_WRAP(2, 0, return weighted(inner(a, b).detach(), in.row.detach().sum(), 0.5))
-        PAIRS_WRAP(2, 0, return inner(counted(a.detach())[1], b))
-            PAIRS_WRAP(2, 0, Tensor t = inner(a, b); shift_(t.detach(), in.row.detach().sum()); return t + 0.0)};
+    PAIRS_WRAP(2, 0, return weighted(inner(a, b).detach(), in.row.detach().sum(), 0.5)),
+    PAIRS_WRAP(2, 0, return inner(counted(a.detach())[1], b)),
+    PAIRS_WRAP(2, 0, Tensor t = inner(a, b); shift_(t.detach(), in.row.detach().sum()); return t + 0.0),
+};
 
 }  // namespace
 

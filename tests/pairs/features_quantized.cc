@@ -39,27 +39,29 @@ Tensor to_int8(const Tensor& a) { return clamp(round(a * 16.0 + 0.137), -127.0, 
 Tensor scale(double by) { return full({}, by, {.device = test::test_device()}); }
 
 const Row quantized[] = {
-    PAIRS_ROW(3, 0, return gguf::linear(rows_of(a), q8())) PAIRS_ROW(3, 0, return gguf::linear(rows_of(a), q4()))
-        PAIRS_ROW(2, kHalf, Tensor t = gguf::linear(rows_of(a), q8(), {}, Activations::Int8);
-                  return a + t.detach().sum().clamp(-9.0, 9.0) *
-                                 1e-4) PAIRS_ROW(2, 0, return matmul(rows_of(a), q4().dequantize().t()) * 0.125)
-            PAIRS_ROW(2, 0, return q8().rows(in.index * 0 + d) * a.sum()) PAIRS_ROW(
-                2, 0, Tensor w = q4().dequantize(); w.mul_(c); return matmul(rows_of(a), w.t()))
-                PAIRS_ROW(2, 0, in.bytes.copy_(in.bytes / 2); return in.bytes.to(kFloat32).mul_(c)) PAIRS_ROW(
-                    3, kSteps, Tensor q = to_int8(flat(a).detach());
-                    return scaled_mm(q, q.t(), scale(0.0625), scale(0.03125), {}, kFloat32))
-                    PAIRS_ROW(2, kSteps, Tensor q = to_int8(flat(a).detach()); q.clamp_(-9, 9);
-                              return int_mm(q, q.t()).to(kFloat32) * 0.01)
-                        PAIRS_ROW(2, kSteps, Tensor q = to_int8(a.detach()); Tensor v = flat(q).t(); v.bitwise_and_(15);
-                                  return q.to(kFloat32) * 0.125)
-                            PAIRS_ROW(2, kSteps, Tensor q = quantize_per_tensor(a.detach() + 0.003, 0.0625, 3, kInt8);
-                                      return dequantize_per_tensor(q, 0.0625, 3))
-                                PAIRS_ROW(2, kSteps,
-                                          return fake_quantize_per_tensor_affine(a + 0.003, 0.0625, 0, -128, 127))};
+    PAIRS_ROW(3, 0, return gguf::linear(rows_of(a), q8())),
+    PAIRS_ROW(3, 0, return gguf::linear(rows_of(a), q4())),
+    PAIRS_ROW(2, kHalf, Tensor t = gguf::linear(rows_of(a), q8(), {}, Activations::Int8);
+              return a + t.detach().sum().clamp(-9.0, 9.0) * 1e-4),
+    PAIRS_ROW(2, 0, return matmul(rows_of(a), q4().dequantize().t()) * 0.125),
+    PAIRS_ROW(2, 0, return q8().rows(in.index * 0 + d) * a.sum()),
+    PAIRS_ROW(2, 0, Tensor w = q4().dequantize(); w.mul_(c); return matmul(rows_of(a), w.t())),
+    PAIRS_ROW(2, 0, in.bytes.copy_(in.bytes / 2); return in.bytes.to(kFloat32).mul_(c)),
+    PAIRS_ROW(3, kSteps, Tensor q = to_int8(flat(a).detach());
+              return scaled_mm(q, q.t(), scale(0.0625), scale(0.03125), {}, kFloat32)),
+    PAIRS_ROW(2, kSteps, Tensor q = to_int8(flat(a).detach()); q.clamp_(-9, 9);
+              return int_mm(q, q.t()).to(kFloat32) * 0.01),
+    PAIRS_ROW(2, kSteps, Tensor q = to_int8(a.detach()); Tensor v = flat(q).t(); v.bitwise_and_(15);
+              return q.to(kFloat32) * 0.125),
+    PAIRS_ROW(2, kSteps, Tensor q = quantize_per_tensor(a.detach() + 0.003, 0.0625, 3, kInt8);
+              return dequantize_per_tensor(q, 0.0625, 3)),
+    PAIRS_ROW(2, kSteps, return fake_quantize_per_tensor_affine(a + 0.003, 0.0625, 0, -128, 127)),
+};
 const Wrap quantized_wraps[] = {
-    PAIRS_WRAP(2, 0, Tensor t = inner(a, b); return gguf::linear(rows_of(t), q8()) + gguf::linear(rows_of(t), q4()))
-        PAIRS_WRAP(2, 0, return inner(gguf::linear(rows_of(a), q8()), b))
-            PAIRS_WRAP(2, kSteps, Tensor q = to_int8(inner(a, b).detach()); return q.to(kFloat32) * 0.0625)};
+    PAIRS_WRAP(2, 0, Tensor t = inner(a, b); return gguf::linear(rows_of(t), q8()) + gguf::linear(rows_of(t), q4())),
+    PAIRS_WRAP(2, 0, return inner(gguf::linear(rows_of(a), q8()), b)),
+    PAIRS_WRAP(2, kSteps, Tensor q = to_int8(inner(a, b).detach()); return q.to(kFloat32) * 0.0625),
+};
 
 }  // namespace
 

@@ -29,46 +29,50 @@ struct Written : reprise::Function<Written> {
   static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {g[0] * 5.0}; }
 };
 
-const Row tape[] = {PAIRS_ROW(2, 0, const NoGradScope off; return a * 2.0) PAIRS_ROW(2, 0,
-                                                                                     {
-                                                                                       const NoGradScope off;
-                                                                                       a.mul_(0.5);
-                                                                                     } return a)
-                        PAIRS_ROW(2, 0, return a.detach() * fit(a, b))
-                            PAIRS_ROW(2, 0, Tensor v = a.detach(); v.mul_(2.0); return a * 2.0)
-                                PAIRS_ROW(2, 0, return Doubled::apply(a))
-                                    PAIRS_ROW(1, kFails, Tensor v = Viewed::apply(a.view({-1})); return v)
-                                        PAIRS_ROW(1, kFails, Tensor t = a * 1.0; return Written::apply(t)) PAIRS_ROW(
-                                            2, 0, return checkpoint([](const Tensor& t) { return tanh(t * 2.0); }, a))
-                                            PAIRS_ROW(2, 0, return a * in.row.sum() + in.row.mean())
-                                                PAIRS_ROW(1, 0, const InferenceScope off; return a * 2.0)};
+const Row tape[] = {
+    PAIRS_ROW(2, 0, const NoGradScope off; return a * 2.0),
+    PAIRS_ROW(2, 0,
+              {
+                const NoGradScope off;
+                a.mul_(0.5);
+              } return a),
+    PAIRS_ROW(2, 0, return a.detach() * fit(a, b)),
+    PAIRS_ROW(2, 0, Tensor v = a.detach(); v.mul_(2.0); return a * 2.0),
+    PAIRS_ROW(2, 0, return Doubled::apply(a)),
+    PAIRS_ROW(1, kFails, Tensor v = Viewed::apply(a.view({-1})); return v),
+    PAIRS_ROW(1, kFails, Tensor t = a * 1.0; return Written::apply(t)),
+    PAIRS_ROW(2, 0, return checkpoint([](const Tensor& t) { return tanh(t * 2.0); }, a)),
+    PAIRS_ROW(2, 0, return a * in.row.sum() + in.row.mean()),
+    PAIRS_ROW(1, 0, const InferenceScope off; return a * 2.0),
+};
 const Row inside[] = {
     PAIRS_ROW(3, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-              return grad({(p * p * fit(p, b).detach()).sum()}, {p})[0])
-        PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().clone().requires_grad_();
-                  Tensor v = p.view({-1}) * 2.0; v.mul_(v.detach() + 1.0); return grad({v.sum()}, {p})[0])
-            PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-                      Tensor g = grad({(p * p * p).sum()}, {p}, {}, {.create_graph = true})[0];
-                      return grad({g.sum()}, {p})[0])
-                PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-                          (tanh(p) * 2.0).sum().backward(); return p.grad() + 0.0)
-                    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-                              Tensor q = p * 2.0; q.register_hook([](const Tensor& g) { return g * 3.0; });
-                              return grad({(q * q).sum()}, {p})[0])
-                        PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-                                  Tensor q = p * 2.0; q.retain_grad(); (q * 3.0).sum().backward();
-                                  return q.grad() + p.grad())};
+              return grad({(p * p * fit(p, b).detach()).sum()}, {p})[0]),
+    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().clone().requires_grad_();
+              Tensor v = p.view({-1}) * 2.0; v.mul_(v.detach() + 1.0); return grad({v.sum()}, {p})[0]),
+    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
+              Tensor g = grad({(p * p * p).sum()}, {p}, {}, {.create_graph = true})[0]; return grad({g.sum()}, {p})[0]),
+    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_(); (tanh(p) * 2.0).sum().backward();
+              return p.grad() + 0.0),
+    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_(); Tensor q = p * 2.0;
+              q.register_hook([](const Tensor& g) { return g * 3.0; }); return grad({(q * q).sum()}, {p})[0]),
+    PAIRS_ROW(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_(); Tensor q = p * 2.0;
+              q.retain_grad(); (q * 3.0).sum().backward(); return q.grad() + p.grad()),
+};
 const Wrap tape_wraps[] = {
-    PAIRS_WRAP(2, 0, const NoGradScope off; return inner(a, b))
-        PAIRS_WRAP(2, 0, Tensor t = inner(a, b); const NoGradScope off; return t.view(t.sizes()))
-            PAIRS_WRAP(2, 0, return checkpoint([](const Tensor& p) { return tanh(p) * 2.0; }, inner(a, b)))
-                PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))) PAIRS_WRAP(1, 0, return inner(a, b).detach())};
+    PAIRS_WRAP(2, 0, const NoGradScope off; return inner(a, b)),
+    PAIRS_WRAP(2, 0, Tensor t = inner(a, b); const NoGradScope off; return t.view(t.sizes())),
+    PAIRS_WRAP(2, 0, return checkpoint([](const Tensor& p) { return tanh(p) * 2.0; }, inner(a, b))),
+    PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))),
+    PAIRS_WRAP(1, 0, return inner(a, b).detach()),
+};
 const Wrap inside_wraps[] = {
     PAIRS_WRAP(3, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-               return or_zeros(grad({inner(p * 1.0, b.detach()).sum()}, {p}, {}, {.allow_unused = true})[0], p))
-        PAIRS_WRAP(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
-                   Tensor g = inner(p * p, b.detach());
-                   return g.requires_grad() ? or_zeros(grad({g.sum()}, {p}, {}, {.allow_unused = true})[0], p) : g)};
+               return or_zeros(grad({inner(p * 1.0, b.detach()).sum()}, {p}, {}, {.allow_unused = true})[0], p)),
+    PAIRS_WRAP(2, 0, const EnableGradScope on; Tensor p = a.detach().requires_grad_();
+               Tensor g = inner(p * p, b.detach());
+               return g.requires_grad() ? or_zeros(grad({g.sum()}, {p}, {}, {.allow_unused = true})[0], p) : g),
+};
 
 const Setting hooks[] = {
     {.text = "nothing"},

@@ -17,7 +17,7 @@ std::string shown(const std::vector<Tensor>& all) {
   return s;
 }
 
-Tensor ramp(Ints sizes) {
+Tensor rising(Ints sizes) {
   Int n = 1;
   for (Int s : sizes) n = n * s;
   return (arange(n, {.dtype = kFloat32}) * 0.25 - 1.0).view(sizes);
@@ -47,7 +47,7 @@ void same(const char* what, Program body, const std::vector<Tensors>& calls, std
 std::vector<Tensors> lengths(const Tensors& more = {}) {
   std::vector<Tensors> calls;
   for (std::int64_t n : {5, 2, 1, 0, 7, 64, 5}) {
-    Tensors call{ramp({n, 3})};
+    Tensors call{rising({n, 3})};
     call.insert(call.end(), more.begin(), more.end());
     calls.push_back(std::move(call));
   }
@@ -56,7 +56,7 @@ std::vector<Tensors> lengths(const Tensors& more = {}) {
 
 TEST(Scan, IsALoop) {
   // What it is, said without it.
-  const Tensor xs = ramp({4, 3}), w = ramp({3, 3});
+  const Tensor xs = rising({4, 3}), w = rising({3, 3});
   auto [h, ys] = scan(
       [&](const Tensor& h, const Tensor& x) {
         Tensor next = tanh(matmul(h, w) + x);
@@ -85,20 +85,20 @@ TEST(Scan, OneCompilationForAllLengths) {
             zeros({3}), a[0]);
         return {h, ys};
       },
-      lengths({ramp({3, 3})}));
+      lengths({rising({3, 3})}));
   same(
       "the last state alone",
       [](Tensors a) -> Tensors {
         return {scan([](const Tensor& s, const Tensor& x) { return s * 0.5 + x; }, a[1], a[0])};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "results alone, and a state that stays",
       [](Tensors a) -> Tensors {
         auto [s, ys] = scan([](const Tensor& s, const Tensor& x) { return std::pair(s, x * s); }, a[1], a[0]);
         return {s, ys};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "what is around it is fused with nothing of it",
       [](Tensors a) -> Tensors {
@@ -106,7 +106,7 @@ TEST(Scan, OneCompilationForAllLengths) {
             scan([](const Tensor& s, const Tensor& x) { return std::pair(s + x, s - x); }, a[1] * 2.0, a[0] + 1.0);
         return {(s * 3.0).sum(), ys.exp() + 1.0, ys.sum(0)};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
 }
 
 TEST(Scan, StructuresOfStateSlicesAndResults) {
@@ -126,7 +126,7 @@ TEST(Scan, StructuresOfStateSlicesAndResults) {
             Two{a[1], {a[1] + 1.0, a[1] + 2.0}}, std::tuple(a[0], a[0] * 0.5));
         return {s.a, s.more[0], s.more[1], ys[0], ys[1]};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "carried tensors change places",
       [](Tensors a) -> Tensors {
@@ -135,7 +135,7 @@ TEST(Scan, StructuresOfStateSlicesAndResults) {
                            std::tuple(a[1], a[1] * 2.0), a[0]);
         return {p, q};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "other dtypes",
       [](Tensors a) -> Tensors {
@@ -155,7 +155,7 @@ TEST(Scan, Layouts) {
          auto [r, w] = scan(add, zeros({6}), a[0].select(0, 1).unsqueeze(0).expand({3, 6}));
          return {p, y, q, z, r, w};
        },
-       {{ramp({4, 6})}});
+       {{rising({4, 6})}});
   same(
       "results in parts of another one",
       [](Tensors a) -> Tensors {
@@ -174,7 +174,7 @@ TEST(Scan, Layouts) {
             a[1].t(), a[0]);
         return {s, ys};
       },
-      lengths({ramp({3, 3})}));
+      lengths({rising({3, 3})}));
 }
 
 TEST(Scan, Writes) {
@@ -190,7 +190,7 @@ TEST(Scan, Writes) {
             a[1], a[0]);
         return {s, ys};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "to a captured tensor, which the next turn sees",
       [](Tensors a) -> Tensors {
@@ -202,7 +202,7 @@ TEST(Scan, Writes) {
             zeros({3}), a[0]);
         return {s, ys};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "to a part of one",
       [](Tensors a) -> Tensors {
@@ -213,7 +213,7 @@ TEST(Scan, Writes) {
             },
             zeros({}), a[0])};
       },
-      lengths({ramp({3})}));
+      lengths({rising({3})}));
   same(
       "to the slices, which writes what is sliced",
       [](Tensors a) -> Tensors {
@@ -244,7 +244,7 @@ TEST(Scan, RegionsInEachOther) {
       [] {
         std::vector<Tensors> calls;
         for (auto [n, m] : {std::pair{5, 4}, {2, 7}, {1, 2}, {3, 1}, {3, 0}, {0, 3}, {0, 0}, {6, 6}})
-          calls.push_back({ramp({n, 3}), ramp({m, 3})});
+          calls.push_back({rising({n, 3}), rising({m, 3})});
         return calls;
       }());
   same(
@@ -267,7 +267,7 @@ TEST(Scan, RegionsInEachOther) {
              [&] { return scan([&](const Tensor& s, const Tensor& x) { return s + x * a[1]; }, zeros({3}), a[0]); },
              [&] { return a[1] + 1.0; })};
        },
-       {{ramp({5, 3}), ramp({3}) + 2.0}, {ramp({5, 3}), ramp({3}) - 2.0}, {ramp({0, 3}), ramp({3}) + 2.0}});
+       {{rising({5, 3}), rising({3}) + 2.0}, {rising({5, 3}), rising({3}) - 2.0}, {rising({0, 3}), rising({3}) + 2.0}});
 }
 
 /// Gradients of the sum of what it gives, eagerly and compiled, for calls one after another; then that one
@@ -309,12 +309,12 @@ TEST(Scan, Gradients) {
   auto of = [](std::initializer_list<std::int64_t> lengths, const Tensors& more) {
     std::vector<Tensors> calls;
     for (std::int64_t n : lengths) {
-      calls.push_back({ramp({n, 3}) * 0.25});
+      calls.push_back({rising({n, 3}) * 0.25});
       calls.back().insert(calls.back().end(), more.begin(), more.end());
     }
     return calls;
   };
-  const Tensor w = ramp({3, 3}) * 0.5, h = ramp({3});
+  const Tensor w = rising({3, 3}) * 0.5, h = rising({3});
   const OfMany recurrence = [](Tensors a) -> Tensors {
     auto [h, ys] = scan(
         [&](const Tensor& h, const Tensor& x) {
@@ -369,7 +369,7 @@ TEST(Scan, FiniteDifferences) {
         return h.sum() + (ys * ys).sum();
       },
       {.name = "f"});
-  const Tensor xs = ramp({4, 3}).to(kFloat64) * 0.2, w = ramp({3, 3}).to(kFloat64) * 0.3;
+  const Tensor xs = rising({4, 3}).to(kFloat64) * 0.2, w = rising({3, 3}).to(kFloat64) * 0.3;
   Tensor x = xs.clone().requires_grad_(), v = w.clone().requires_grad_();
   f(x, v).backward();
   const double step = 1e-5;
@@ -401,8 +401,8 @@ TEST(Scan, GradientsThatAreEager) {
         return s.sum();
       },
       {.name = "f"});
-  Tensor w = ramp({3}).requires_grad_();
-  f(ramp({2, 3}), w).backward();
+  Tensor w = rising({3}).requires_grad_();
+  f(rising({2, 3}), w).backward();
   EXPECT_EQ(shown({w.grad()}), shown({full({3}, 6.0)}));
   EXPECT_EQ(f.stats().eager_fallbacks, 1);
   EXPECT_NE(f.stats().last_fallback_reason.find("want gradients"), std::string::npos) << f.stats().last_fallback_reason;
@@ -417,7 +417,7 @@ TEST(Scan, BadInput) {
     }
     return "nothing";
   };
-  const Tensor xs = ramp({4, 3});
+  const Tensor xs = rising({4, 3});
   struct Row {
     const char* text;
     Tensor (*body)(Tensor);
@@ -465,7 +465,7 @@ TEST(Scan, SaysWhatItIs) {
   auto f =
       compile([](Tensor xs) { return scan([](const Tensor& s, const Tensor& x) { return s + x; }, zeros({3}), xs); },
               {.name = "f"});
-  f(ramp({4, 3}));
+  f(rising({4, 3}));
   const std::string text = f.explain();
   EXPECT_NE(text.find("scan(region("), std::string::npos) << text;
   EXPECT_NE(text.find("loop 0: s0 turns"), std::string::npos) << text;
@@ -478,12 +478,61 @@ TEST(Scan, RandomNumbersAreEager) {
       },
       {.name = "f"});
   manual_seed(3);
-  const Tensor got = f(ramp({4, 3}));
+  const Tensor got = f(rising({4, 3}));
   manual_seed(3);
   EXPECT_EQ(
       shown({got}),
-      shown({scan([](const Tensor& s, const Tensor& x) { return s + x * rand({3}); }, zeros({3}), ramp({4, 3}))}));
+      shown({scan([](const Tensor& s, const Tensor& x) { return s + x * rand({3}); }, zeros({3}), rising({4, 3}))}));
   EXPECT_EQ(f.stats().eager_fallbacks, 1);
+}
+
+// What an operator, or the function, decides by whether somebody wants a gradient.
+TEST(ScanGradients, DecideInRegionsAsTheyDoEagerly) {
+  using Step = Tensor (*)(const Tensor& s, const Tensor& x);
+  struct Row {
+    const char* what;
+    Step step;
+    bool compiles;
+  };
+  const Row rows[] = {
+      {"the greatest", [](const Tensor& s, const Tensor& x) { return s * 0.5 + x * std::get<0>(max(s + x, 0)); }, true},
+      {"straight through",
+       [](const Tensor& s, const Tensor& x) { return fake_quantize_per_tensor_affine(s * 0.9 + x, 0.25, 0, -8, 7); },
+       true},
+      {"asked", [](const Tensor& s, const Tensor& x) { return (s + x).requires_grad() ? s * 2.0 + x : s * 3.0; },
+       false},
+      {"asked of what is given", [](const Tensor& s, const Tensor& x) { return x.requires_grad() ? s + x : s - x; },
+       false},
+  };
+  for (const Row& r : rows)
+    for (const bool wants : {false, true})
+      for (const bool branch : {false, true}) {
+        SCOPED_TRACE(std::string(r.what) + (wants ? ", wants" : "") + (branch ? ", in a branch" : ""));
+        std::string told[2];
+        for (const bool compiled : {false, true}) {
+          const Tensor xs = rising({4, 3}), w = rising({3}) * 2.0;
+          if (wants) xs.requires_grad_(), w.requires_grad_();
+          const Step step = r.step;
+          auto body = [step, branch](Tensor all, Tensor first) {
+            const auto turn = [&](const Tensor& s, const Tensor& x) { return step(s, x); };
+            if (!branch) return scan(turn, first * 1.0, all);
+            return cond(
+                all.sum() < 1e6, [&] { return step(first * 1.0, all[0]); }, [&] { return first * 7.0; });
+          };
+          auto f = compile(body, {.name = "f"});
+          const Tensor made = compiled ? f(xs, w) : body(xs, w);
+          std::vector<Tensor> all{made.detach()};
+          if (wants) {
+            (made * made).sum().backward();
+            all.push_back(xs.grad()), all.push_back(w.grad());
+          }
+          told[compiled] = shown(all);
+          if (compiled && (r.compiles || !wants)) {
+            EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+          }
+        }
+        EXPECT_EQ(told[0], told[1]);
+      }
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#pragma once
+#include "tensor/impl.h"
+
+namespace reprise::graph {
+
+/// In a region that is traced (a branch of cond, a body of scan) the tape is aside: the region's node has a derivative
+/// as a whole, and no tensor in it wants a gradient. Says of a tensor whether it is in a region into which one that
+/// wants a gradient goes. Set by the runtime; null until a trace has run.
+using InRegion = bool (*)(const TensorImpl&) noexcept;
+extern constinit InRegion in_region_that_wants_gradients;
+
+inline bool is_in_region_that_wants_gradients(const TensorImpl& t) {
+  return t.trace && in_region_that_wants_gradients && in_region_that_wants_gradients(t);
+}
+/// Of an operator that computes in another way where somebody wants its derivative.
+inline bool may_want_gradient(const Tensor& t) {
+  return requires_grad(*t.impl()) || is_in_region_that_wants_gradients(*t.impl());
+}
+
+}  // namespace reprise::graph
