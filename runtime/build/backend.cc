@@ -10,6 +10,7 @@
 #include "graph/register_op.h"
 #include "guards/guard_set.h"
 #include "kernels/plan/columns.h"
+#include "passes/registered.h"
 #include "runtime/trace/graph_call.h"
 
 namespace reprise::runtime {
@@ -90,14 +91,22 @@ void run(const KernelCall& c) {
   }
 }
 
-OpId backend_op() {
-  static const OpId id =
-      graph::register_op({.schema = "reprise::backend(int program, Tensor[] inputs, SymInt[] numbers) -> Tensor[]",
-                          .shape = shape,
-                          .moves = true,
-                          .effects = {.may_fail = true}},
-                         {kernels::reference_kernels().fact({run})});
-  return id;
+/// The operator of so many results.
+OpId backend_op(std::size_t results) {
+  static auto& mu = *new Mutex;
+  static auto& made = *new std::map<std::size_t, OpId>;  // guarded by mu
+  const MutexLock lock(mu);
+  if (const auto known = made.find(results); known != made.end()) return known->second;
+  std::string types = "Tensor";
+  for (std::size_t i = 1; i < results; ++i) types += ", Tensor";
+  if (results > 1) types = "(" + types + ")";
+  const std::string name = "reprise::backend_" + std::to_string(results);
+  const OpId id = graph::register_op({.schema = name + "(int program, Tensor[] inputs, SymInt[] numbers) -> " + types,
+                                      .shape = shape,
+                                      .moves = true,
+                                      .effects = {.may_fail = true}},
+                                     {kernels::reference_kernels().fact({run})});
+  return made.emplace(results, id).first->second;
 }
 
 /// Dimensions, the outermost in memory first, of a value that lies densely in another order than row by row; empty: it
@@ -172,6 +181,7 @@ bool is_plain(const graph::Graph& g) {
 BackendProgram::~BackendProgram() { Programs::get().remove(number); }
 
 std::shared_ptr<const BackendProgram> ask_backend(graph::Graph& g, const Backend& backend, const std::string& name) {
+  passes::normalize_for_compose(g);
   if (g.nodes.empty() || !is_plain(g)) return nullptr;
   const std::optional<Computed> computed = computed_by(g);
   if (!computed || computed->values.empty()) return nullptr;
@@ -215,7 +225,7 @@ std::shared_ptr<const BackendProgram> ask_backend(graph::Graph& g, const Backend
   for (OutputSpec& o : g.outputs)
     if (o.value && g.values[o.value.v].node >= 0) o.value = {};
   g.erase_nodes(none);
-  const ValueId first = g.add(backend_op(), {Int(program->number), inputs, numbers});
+  const ValueId first = g.add(backend_op(computed->values.size()), {Int(program->number), inputs, numbers});
   std::vector<ValueId> made;
   for (std::uint32_t i = 0; i < computed->values.size(); ++i) {
     ValueId v{first.v + i};
