@@ -25,9 +25,6 @@ const Known* known_kind(const std::string& program, const std::string& differenc
       {"of two mistakes a loaded program tells another one first",
        {"export, save"},
        {"eager throws", "compiled throws"}},
-      {"numbers drawn behind a refused export, as many as data says",
-       {"export, save", "rand({2 * k + 1}"},
-       {"eager ", "compiled "}},
   };
   if (std::getenv("PAIRS_KNOWN_FAIL")) return nullptr;
   for (const Known& k : all) {
