@@ -22,6 +22,7 @@ const autograd::Derivative* derivative_of(graph::OpId op) { return autograd::der
 /// Rows that have no derivative, and why.
 const std::map<std::string, std::string> kWithout = {
     {"cond", "the tape follows the branch that ran; in a graph it is the joint graph's matter"},
+    {"scan", "the tape follows the loop that ran; in a graph its node has one (region_derivative.h)"},
     {"nextafter", "a step of rounding is no function of numbers that has one; nor has ATen's"},
     {"windows", "stands in what decompositions make, where derivatives are taken already"},
     {"index_within", "stands in what decompositions make, where derivatives are taken already"},
