@@ -5,7 +5,7 @@ namespace reprise::matrix {
 // What is served eagerly (docs/mutation.md says the same). A cell of these that is compiled fails the test, too.
 std::span<const Exception> exceptions() {
   static const Exception all[] = {
-      {"no_inverse", "a write through a registered view that does not tell how a write is put back",
+      {"no_inverse", "a write through a registered view without an inverse",
        [](const Cell& c) { return std::string_view(c.write->name) == "through a user's view without a way back"; }},
       {"overlap",
        "a write to one of two arguments that overlap though their storages are two (from_blob twice over the same "
