@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iostream>
 #include <optional>
 
 #include "passes/registered.h"
 #include "passes/rewrite.h"
+#include "reprise/backend.h"
 #include "reprise/library.h"
 #include "reprise/patterns.h"
 #include "reprise/reprise.h"
@@ -16,7 +18,7 @@ namespace rp = reprise;
 namespace {
 
 TEST(CustomOperatorsDocument, ItsExamplesAreThese) {
-  reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 6);
+  reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 7);
 }
 
 void expect_close(const rp::Tensor& a, const rp::Tensor& b) {
@@ -156,6 +158,19 @@ TEST(CustomOperatorsDocument, OneThatIsMadeOfOthers) {
   }
   EXPECT_EQ(norm.stats().compilations, 1);
   EXPECT_EQ(norm.stats().eager_fallbacks, 0);
+}
+
+TEST(CustomOperatorsDocument, ACompilerOfYourOwn) {
+  testing::internal::CaptureStdout();
+  rp::Backend backend = [](const rp::BackendRequest& request) -> rp::BackendFunction {
+    std::cout << request.name << "\n" << request.text;  // "f/0", and the graph
+    return {};                                          // left to Reprise
+  };
+  auto f = rp::compile([](rp::Tensor x, rp::Tensor y) { return x.add_(y).relu(); }, {.name = "f", .backend = backend});
+  const rp::Tensor x = rp::ones({3}), got = f(x, rp::ones({3}));
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(rp::equal(got, rp::full({3}, 2.0)) && rp::equal(x, got));
+  EXPECT_EQ(text.find("f/0\ngraph \"f/0\"("), 0u) << text;
 }
 
 }  // namespace
