@@ -1,5 +1,7 @@
 #include "jit/gpu/kernels/tensor_tile.h"
 
+#include "base/errors.h"
+
 namespace reprise::jit {
 
 using gpu::Lines;
