@@ -25,8 +25,8 @@ struct BackendCall {
   std::span<const TensorView> results;    ///< of its outputs, in order: row-major, not yet written
   std::span<const std::int64_t> numbers;  ///< BackendRequest::numbers
 };
-/// BackendFunction: computes the results. Several threads may call it at once. A call of which it throws
-/// (std::exception) runs eagerly, with arguments as before (reason `replay_throws`).
+/// BackendFunction: computes the results. Several threads may call it at once. If it throws a std::exception,
+/// the call runs eagerly, with arguments as before (reason `replay_throws`).
 
 /// What a backend is asked to compile. It lives for the request only.
 struct BackendRequest {
