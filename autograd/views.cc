@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "graph/view_column.h"
 #include "reprise/ops.h"
+#include "tensor/memory_order.h"
 
 namespace reprise::autograd {
 
@@ -143,16 +144,9 @@ bool may_write(const Tensor& self) {
 
 namespace {
 
-/// Dimensions of a tensor, the outermost in memory first; empty: it lies row by row. By the numbers that a trace met:
-/// views of it are views of what lies in this order.
-std::vector<int> memory_order(const Tensor& t) {
-  const Ints sizes = t.sizes(), strides = t.strides();
-  std::vector<int> order;
-  for (int d = 0; d < t.dim(); ++d) order.push_back(d);
-  auto at = [](const Ints& numbers, int d) { return numbers[static_cast<std::size_t>(d)].hint(); };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return at(sizes, a) != 1 && at(sizes, b) != 1 && at(strides, a) > at(strides, b);
-  });
+/// Of a tensor; empty: it lies row by row. Views of it are views of what lies in this order.
+std::vector<int> order_of(const Tensor& t) {
+  std::vector<int> order = memory_order(t.sizes(), t.strides());
   if (std::is_sorted(order.begin(), order.end())) order.clear();
   return order;
 }
@@ -160,19 +154,15 @@ std::vector<int> memory_order(const Tensor& t) {
 Tensor copy_in_order(const Tensor& t, const std::vector<int>& order, SourceLoc loc) {
   auto copy = [&](const Tensor& x) { return x.is_contiguous() ? x.clone(loc) : x.contiguous(loc); };
   if (order.empty()) return copy(t);
-  Ints dims, back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    dims.push_back(order[i]);
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  }
-  return copy(t.permute(dims, loc)).permute(back, loc);
+  const Permutation p(order);
+  return copy(t.permute(p.to, loc)).permute(p.back, loc);
 }
 
 /// What a base is after a write through a view of it.
 struct CopySlices final : Node {
   CopySlices(const Tensor& base, std::vector<std::shared_ptr<const Call>> steps, std::shared_ptr<Node> write,
              std::uint32_t result)
-      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result), order(memory_order(base)) {
+      : Node(write->loc), steps(std::move(steps)), write(std::move(write)), result(result), order(order_of(base)) {
     next = {edge_of(base)};
     next.insert(next.end(), this->write->next.begin() + 1, this->write->next.end());
     results = {meta_of_result(base)};

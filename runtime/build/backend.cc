@@ -12,6 +12,7 @@
 #include "kernels/plan/columns.h"
 #include "passes/registered.h"
 #include "runtime/trace/graph_call.h"
+#include "tensor/memory_order.h"
 
 namespace reprise::runtime {
 
@@ -109,42 +110,29 @@ OpId backend_op(std::size_t results) {
   return made.emplace(results, id).first->second;
 }
 
-/// Dimensions, the outermost in memory first, of a value that lies densely in another order than row by row; empty: it
-/// lies row by row. Null: neither is known.
-std::optional<Ints> order_of(const Layout& l) {
-  if (known_contiguous(l)) return Ints{};
-  const std::size_t rank = l.sizes.size();
-  std::vector<std::size_t> dims(rank);
-  for (std::size_t d = 0; d < rank; ++d) dims[d] = d;
-  std::stable_sort(dims.begin(), dims.end(),
-                   [&](std::size_t a, std::size_t b) { return l.strides[a].hint() > l.strides[b].hint(); });
+/// How a value lies that is dense in some order: in this one; empty: row by row. Null: no order is known.
+std::optional<std::vector<int>> order_of(const Layout& l) {
+  if (known_contiguous(l)) return std::vector<int>{};
+  std::vector<int> order = memory_order(l.sizes, l.strides);
   Layout there;
-  Ints order;
-  for (const std::size_t d : dims) {
-    there.sizes.push_back(l.sizes[d]), there.strides.push_back(l.strides[d]);
-    order.push_back(static_cast<std::int64_t>(d));
-  }
+  for (const int d : order)
+    there.sizes.push_back(l.sizes[static_cast<std::size_t>(d)]),
+        there.strides.push_back(l.strides[static_cast<std::size_t>(d)]);
   if (!known_contiguous(there)) return std::nullopt;
   return order;
-}
-Ints inverse_of(const Ints& order) {
-  Ints back(order.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i].hint())] = static_cast<std::int64_t>(i);
-  return back;
 }
 
 /// The values that outputs are made of, each once, as outputs of their own that lie row by row.
 struct Computed {
-  std::vector<ValueId> values;  ///< of the graph that is asked for
-  std::vector<Ints> orders;     ///< in which they lie there; empty: row by row
+  std::vector<ValueId> values;           ///< of the graph that is asked for
+  std::vector<std::vector<int>> orders;  ///< in which they lie there; empty: row by row
 };
 std::optional<Computed> computed_by(const graph::Graph& g) {
   Computed all;
   for (const OutputSpec& o : g.outputs) {
     if (!o.value || g.values[o.value.v].node < 0) continue;
     if (std::find(all.values.begin(), all.values.end(), o.value) != all.values.end()) continue;
-    std::optional<Ints> order = order_of(g.meta(o.value).layout);
+    std::optional<std::vector<int>> order = order_of(g.meta(o.value).layout);
     if (!order) return std::nullopt;
     all.values.push_back(o.value), all.orders.push_back(std::move(*order));
   }
@@ -160,7 +148,7 @@ graph::Graph asked_of(const graph::Graph& g, const Computed& computed) {
   for (std::size_t i = 0; i < computed.values.size(); ++i) {
     OutputSpec o;
     o.value = computed.values[i];
-    if (!computed.orders[i].empty()) o.value = asked.add(OpId::permute, {o.value, computed.orders[i]});
+    if (!computed.orders[i].empty()) o.value = asked.add(OpId::permute, {o.value, Permutation(computed.orders[i]).to});
     asked.outputs.push_back(std::move(o));
   }
   return asked;
@@ -229,7 +217,7 @@ std::shared_ptr<const BackendProgram> ask_backend(graph::Graph& g, const Backend
   std::vector<ValueId> made;
   for (std::uint32_t i = 0; i < computed->values.size(); ++i) {
     ValueId v{first.v + i};
-    if (!computed->orders[i].empty()) v = g.add(OpId::permute, {v, inverse_of(computed->orders[i])});
+    if (!computed->orders[i].empty()) v = g.add(OpId::permute, {v, Permutation(computed->orders[i]).back});
     made.push_back(v);
   }
   for (std::size_t i = 0; i < g.outputs.size(); ++i)

@@ -666,6 +666,11 @@ TEST(ViewsOnTheTape, WrittenPartsTakeGradientsOfAnyLayout) {
         (y.is_contiguous() ? y : y.t()).unflatten(0, {1, -1}).select(2, 1).mul_(y.sum());
       },
       [](const Tensor& y) { y.diagonal().copy_(y.select(1, 0).slice(0, 0, 2)); },
+      [](const Tensor& y) {  // dimensions of size 1 beside those that are turned
+        const Tensor base = y.unsqueeze(1).transpose(0, 2).clone();
+        (base.is_contiguous() ? base : base.transpose(0, 2)).view({-1}).slice(0, 1, 3).mul_(0.25);
+        y.copy_(base.squeeze(1).t());
+      },
   };
   for (std::size_t k = 0; k < std::size(writes); ++k)
     for (const bool column_major : {false, true}) {

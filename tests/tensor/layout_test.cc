@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "guards/shape_env.h"
+#include "tensor/memory_order.h"
 
 namespace reprise {
 namespace {
@@ -62,6 +63,16 @@ TEST(Layout, AskingASymbolicStrideGuards) {
   Layout transposed{{s0, 8}, {1, s0}, 0};
   EXPECT_FALSE(known_contiguous(transposed));
   EXPECT_FALSE(is_contiguous(transposed));
+}
+
+TEST(MemoryOrder, DimensionsOfSizeOneStay) {
+  EXPECT_EQ(memory_order({2, 3}, {3, 1}), (std::vector<int>{0, 1}));
+  EXPECT_EQ(memory_order({3, 2}, {1, 3}), (std::vector<int>{1, 0}));
+  EXPECT_EQ(memory_order({3, 1, 4}, {1, 7, 3}), (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(memory_order({4, 1, 2, 3}, {1, 0, 12, 4}), (std::vector<int>{2, 1, 3, 0}));
+  const Permutation p({2, 1, 3, 0});
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(p.back[static_cast<std::size_t>(p.to[i].value())].value(), static_cast<std::int64_t>(i));
 }
 
 }  // namespace
