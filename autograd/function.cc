@@ -103,8 +103,10 @@ struct FunctionCall {
              "forward does not return a tensor that it has marked as written (mark_dirty)");
     auto is_view = [](const Tensor& t) { return state_of(t) && state_of(t)->view; };
     if (!wants) {
-      for (const Tensor& t : made)
-        if (t.impl() && is_view(t) && !is_among(inputs, t)) note_view(t, graph::ViewMade::InFunction);
+      // Where gradients are off its views are as any that are made there.
+      if (gradients_are_on())
+        for (const Tensor& t : made)
+          if (t.impl() && is_view(t) && !is_among(inputs, t)) note_view(t, graph::ViewMade::InFunction);
       c.to_save_.clear();
       return made;
     }

@@ -33,6 +33,11 @@ void Shadow::add(const Call& c) {
     if (auto* t = std::get_if<DType>(&a)) word(static_cast<std::uint64_t>(*t));
     if (auto* s = std::get_if<std::string>(&a)) word(*s);
   }
+  if (!c.layout) return;
+  word(c.layout->sizes.size());
+  ints.insert(ints.end(), c.layout->sizes.begin(), c.layout->sizes.end());
+  ints.insert(ints.end(), c.layout->strides.begin(), c.layout->strides.end());
+  ints.push_back(c.layout->offset);
 }
 
 void Shadow::add(const Saved& s, Node& of) {
@@ -58,6 +63,12 @@ std::shared_ptr<const Call> Traced::call(const Call& of) {
       for (Int& i : *l) i = integer();
     if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) *s = number();
   }
+  if (!of.layout) return made;
+  auto layout = std::make_shared<Layout>(*of.layout);
+  for (Int& i : layout->sizes) i = integer();
+  for (Int& i : layout->strides) i = integer();
+  layout->offset = integer();
+  made->layout = std::move(layout);
   return made;
 }
 

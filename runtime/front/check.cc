@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "autograd/tape_undo.h"
 #include "base/errors.h"
 #include "device/backend.h"
 #include "device/late_faults.h"
@@ -119,6 +120,7 @@ void CheckedCall::eagerly(void (*body)(void*, Leaves&, Leaves&, Leaves&), void* 
   State& st = *state_;
   for (std::uint32_t i : st.s.written_inputs) st.run.keep_bytes(st.inputs[i]);
   for (const Tensor& t : st.inputs) st.run.keep_metadata(t);
+  const autograd::TapeUndo tape;  // the replay's places are what counts
   const std::uint64_t errors = errors_made();
   try {
     graph::ModeScope scope(st.run);

@@ -114,8 +114,12 @@ void check_on_tape(const Gradients& g, const CallFrame& f) {
     const Tensor t = Tensor::share(f.tensors[o.index]);
     autograd::check_may_write(t, g.name, true, {});
     // The node tells what the other results add to what goes into it, not to what comes out of it.
-    if (const autograd::State* s = state_of(t); g.joint.outputs.size() > 1 && s && s->retained_by)
+    const autograd::State* s = state_of(t);
+    if (!s || g.joint.outputs.size() < 2) continue;
+    if (s->retained_by)
       bail(Bail::changes_tape, g.name.c_str(), {}, "an argument that retains its gradient is written");
+    if (const autograd::State* base = s->view ? state_of(s->view->base) : nullptr; base && base->retained_by)
+      bail(Bail::changes_tape, g.name.c_str(), {}, "a view of a tensor that retains its gradient is written");
   }
 }
 

@@ -123,6 +123,43 @@ TEST(CompiledAutograd, GradientsOfTensorsOnTheWay) {
   EXPECT_EQ(compiled.counts().eager, 0);
 }
 
+// Views that name places of a storage have derivatives that depend on how what they are views of lies.
+TEST(CompiledAutograd, PlacesOfOtherLayouts) {
+  CompiledAutograd compiled;
+  const Tensor leaf = random({2, 3}).requires_grad_();
+  auto derive = [&](const Tensor& x, Int step) {
+    x.register_hook([](const Tensor& g) { return g * 2.0; });
+    const Tensor part = x.as_strided({2}, {step}), put = x.as_strided_scatter(part * 2.0, {2}, {step});
+    return grad({part.pow(2).sum() + put.pow(3).sum()}, {leaf})[0];
+  };
+  const std::pair<Tensor (*)(const Tensor&), int> cases[] = {{[](const Tensor& t) {
+                                                                return t.view({2, 3});
+                                                              },
+                                                              3},
+                                                             {[](const Tensor& t) {
+                                                                return t.view({3, 2}).t();
+                                                              },
+                                                              1},
+                                                             {[](const Tensor& t) {
+                                                                return t.view({2, 3});
+                                                              },
+                                                              1},
+                                                             {[](const Tensor& t) {
+                                                                return t.reshape({2, 3});
+                                                              },
+                                                              2},
+                                                             {[](const Tensor& t) {
+                                                                return t.view({3, 2}).t();
+                                                              },
+                                                              2}};
+  for (const auto& [view, step] : cases) {
+    const Tensor expected = derive(view(leaf), step);
+    const auto on = compiled.enable();
+    expect_near(derive(view(leaf), step), expected);
+  }
+  EXPECT_EQ(compiled.counts().eager, 0);
+}
+
 TEST(CompiledAutograd, NodesThatCannotTellRunByThemselves) {
   CompiledAutograd compiled;
   const Tensor x = random({3}).requires_grad_();

@@ -824,6 +824,29 @@ TEST(ViewsOfFunctions, AreNotWritten) {
   EXPECT_THROW(of_free.mul_(ones({1}).requires_grad_()), Error);
 }
 
+// Where gradients are off they are as other views made there: of what wants a gradient, nothing writes through them
+// where gradients are on (torch: "A view was created in no_grad mode").
+TEST(ViewsOfFunctions, MadeWhereGradientsAreOff) {
+  auto turned = [](const Tensor& x) { return Turned::apply(x); };
+  auto twice = [](const Tensor& x) { return Turned::apply(Turned::apply(x.alias())).view({-1}); };
+  auto compiled = compile(turned);
+  auto compiled_twice = compile(twice);
+  for (const Argument& argument : kArguments)
+    for (const std::function<Tensor(const Tensor&)>& f :
+         {std::function<Tensor(const Tensor&)>(turned), {twice}, {compiled}, {compiled_twice}}) {
+      const Tensor leaf = ones({2, 4}).requires_grad_(), x = argument.make(leaf), before = x.detach().clone();
+      const Tensor v = (NoGradScope(), f(x));
+      if (x.requires_grad()) {
+        EXPECT_NE(message_of([&] { v.mul_(2); }).find("made while gradients were off"), std::string::npos)
+            << argument.name << message_of([&] { v.mul_(2); });
+      }
+      EXPECT_TRUE(equal(x, before)) << argument.name;
+      const NoGradScope off;
+      v.mul_(2);
+      EXPECT_TRUE(equal(x, before * 2)) << argument.name;
+    }
+}
+
 TEST(ViewsOfFunctions, AreTold) {
   auto f = compile(
       [](const Tensor& x) {
@@ -1065,21 +1088,60 @@ TEST(RetainedGradients, OfWhatACallWrites) {
        }},
       {"not written", [](const Tensor& a, const Tensor& b) { return a * b; }},
   };
+  // (The argument is what retains its gradient, it is a view, or a view of what retains one.)
   for (const auto& [name, body] : bodies)
-    for (bool view : {false, true}) {
+    for (int how : {0, 1, 2}) {
       auto f = compile(body);
       std::string seen[3];
       for (int times = 0; times < 3; ++times) {
         const Tensor x = full({2, 2}, 0.5).requires_grad_(), b = full({2, 2}, 3.0).requires_grad_();
-        const Tensor a = view ? (x * 1).t() : x * 1;
-        a.retain_grad();
+        const Tensor base = x * 1, a = how ? base.t() : base, retains = how == 2 ? base : a;
+        retains.retain_grad();
         const Tensor r = times ? f(a, b) : body(a, b);
         (r.sum() * 2 + (a * 7).sum()).backward();
         std::ostringstream out;
-        out << a.grad() << x.grad() << b.grad();
+        out << retains.grad() << x.grad() << b.grad();
         seen[times] = out.str();
-        EXPECT_EQ(seen[times], seen[0]) << name << (view ? ", of a view" : "");
+        EXPECT_EQ(seen[times], seen[0]) << name << ", " << how;
       }
+    }
+}
+
+// CompileOptions::check runs the function beside the replay: what it does to the tape counts once.
+TEST(CheckedCalls, DeriveWhatACallWritesOnce) {
+  using Body = Tensor (*)(const Tensor& a, const Tensor& b);
+  const Body bodies[] = {
+      [](const Tensor& a, const Tensor& b) { return a.mul_(b); },
+      [](const Tensor& a, const Tensor& b) {
+        a.t().select(0, 0).mul_(b.select(0, 0));
+        return a * b;
+      },
+      [](const Tensor& a, const Tensor& b) {
+        a.copy_(b * 3);
+        return a.t();
+      },
+      [](const Tensor& a, const Tensor& b) {
+        const EnableGradScope on;
+        const Tensor p = b.detach().requires_grad_();
+        (p * p).sum().backward();
+        return a.add_(p.grad());
+      },
+  };
+  for (Body body : bodies)
+    for (bool view : {false, true}) {
+      auto f = compile(body, {.check = 1});
+      std::string seen[3];
+      for (int times = 0; times < 3; ++times) {
+        const Tensor x = full({2, 2}, 0.5).requires_grad_(), b = full({2, 2}, 3.0).requires_grad_();
+        const Tensor base = x * 1, a = view ? base.t() : base;
+        const Tensor r = times ? f(a, b) : body(a, b);
+        (r.sum() * 2 + (a * 7).sum() + base.sum()).backward();
+        std::ostringstream out;
+        out << a << x.grad() << b.grad();
+        seen[times] = out.str();
+        EXPECT_EQ(seen[times], seen[0]) << view << ", call " << times;
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0);
     }
 }
 

@@ -137,7 +137,8 @@ class Pair {
   std::string made_since(const Stats& before) const {
     if (!prepared_) return "";
     const Stats now = compiled_.stats();
-    const bool data = compiled_.has_stages();  // sizes of data are recorded once they are known
+    // Sizes of data are recorded once they are known; another thread may have evicted what was recorded.
+    const bool data = compiled_.has_stages() || p_.beside();
     auto made = [&](const char* what, std::int64_t n) -> std::string {
       return n ? "behind warm_up() and seal(): " + std::to_string(n) + " " + what : "";
     };
@@ -394,8 +395,9 @@ void shrink(Program& p, std::vector<Call>& calls) {
     attempt([&](Program& q, std::vector<Call>&) { q.steps[i].row = q.steps[i].wrap = Step::kNone; });
     if (p.steps[i].wrap != Step::kNone) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].wrap = Step::kNone; });
     if (p.steps[i].wrap != Step::kNone) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].row = Step::kNone; });
-    for (unsigned from : {0u, 2u})
-      if (p.steps[i].a >= Program::kPool) attempt([&](Program& q, std::vector<Call>&) { q.steps[i].a = from; });
+    for (unsigned from : {0u, 2u})  // (two threads share variables, and no arguments)
+      if (p.steps[i].a >= Program::kPool && !(from == 2 && p.beside()))
+        attempt([&](Program& q, std::vector<Call>&) { q.steps[i].a = from; });
   }
   for (std::size_t i = p.results.size(); i-- > 0;)
     attempt(
