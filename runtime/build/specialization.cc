@@ -91,9 +91,10 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
       shown_strides(std::move(t.shown_strides)), wholes(std::move(t.wholes)),
       extra_values(where_any(std::move(t.extra_values))), relations(std::move(t.relations)),
       same_as(std::move(t.same_as)), written_anew(std::move(t.written_anew)), unused(std::move(t.unused)),
+      turned_on(std::move(t.turned_on)),
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() &&
             wholes.empty() && reshaped_inputs.empty() && whole_storage.empty() && exact_strides.empty() &&
-            relations.empty()),
+            relations.empty() && turned_on.empty()),
       assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)),
       input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
   at_once = plain && written_inputs.empty();

@@ -65,6 +65,7 @@ struct Specialization {
   const std::vector<std::uint32_t> same_as;       ///< Traced::same_as
   const std::vector<std::uint32_t> written_anew;  ///< Traced::written_anew
   const std::vector<std::uint32_t> unused;        ///< Traced::unused
+  const std::vector<std::uint32_t> turned_on;     ///< Traced::turned_on
   bool uses(std::size_t argument) const { return !std::binary_search(unused.begin(), unused.end(), argument); }
   /// Admission checks only the structure, the guards and the memory of written inputs, and none of the members above.
   const bool plain;

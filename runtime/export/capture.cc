@@ -197,12 +197,25 @@ class Kept final : public KeptTrace {
       g = Tensor();
     }
     made_.clear();
+    check_leaves(tracer);
     // Results stay as they are: nothing that the tape has noted is followed further.
     tracer.tape->end();
     tracer.drop_places();
   }
 
  private:
+  /// What a function makes of the caller's tape, no loaded program does.
+  static void check_leaves(const Tracer& tracer) {
+    auto becomes = [](const Tensor& t, bool before) {
+      const autograd::State* s = autograd::state_of(t);
+      if (s && s->wants && !before)
+        bail(Bail::changes_tape, "requires_grad_", {},
+             "an argument or a captured tensor becomes a leaf that wants a gradient");
+    };
+    for (std::uint32_t i = 0; i < tracer.inputs(); ++i) becomes(tracer.input(i), tracer.tape->input(i) != nullptr);
+    for (const Tensor& t : tracer.tape->changed()) becomes(t, static_cast<bool>(tracer.tape->edge_before(t)));
+  }
+
   void derive(Tracer& tracer) {
     const std::vector<Tensor>& given = results_->tensors;
     const auto at = static_cast<std::size_t>(options_.loss);

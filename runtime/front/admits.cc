@@ -235,6 +235,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
   fits = fits && are_passed_once(s, f, s.reshaped_inputs);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
   for (std::uint32_t i : s.exact_strides) fits = fits && runtime::has_strides_of(*f.tensors[i], s.input_words[i]);
+  for (std::uint32_t i : s.turned_on) fits = fits && !wants_or_shows(*f.tensors[i]);
   for (const Relation& r : s.relations) fits = fits && r.holds(*f.tensors[r.a], *f.tensors[r.b]);
   if (!fits) forget_captured();
   return fits;

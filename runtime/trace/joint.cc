@@ -26,6 +26,11 @@ bool wants_gradient(const TensorImpl& t) {
          !(graph::thread_state.answered & bit(graph::Key::Autograd));
 }
 
+bool wants_or_shows(const TensorImpl& t) {
+  const autograd::State* s = state_of(t);
+  return s && (s->requires_grad() || (s->view && s->view->base.requires_grad()));
+}
+
 namespace {
 /// Where a tensor stands on the caller's tape, as far as what may be written differs.
 enum class Stands : std::uint8_t {

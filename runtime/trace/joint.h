@@ -64,6 +64,8 @@ struct Gradients;
 /// Lets `describe` complete what each trace of the function says of itself. (runtime/front/compiled.cc)
 void describe_traces(Compiled&, std::function<void(Traced&)> describe);
 
+/// Does it want a gradient, or is it a view of what does? Whatever the thread's settings are.
+bool wants_or_shows(const TensorImpl&);
 /// An argument that wants a gradient, as the trace sees it.
 void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const TensorImpl& concrete);
 /// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape

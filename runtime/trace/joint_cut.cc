@@ -198,6 +198,15 @@ void describe_backward(const BackwardGraph& of, Traced& t) {
     }
 }
 
+/// What a tangent's result is once the call has ended: the value that is written to an input lies as the input does.
+TensorMeta shown(const graph::Graph& g, const Joint::Output& o, TensorMeta value) {
+  if (o.of != Joint::Output::Of::Input) return value;
+  value.layout = g.meta(g.inputs[o.index].value).layout;
+  for (const graph::MetadataMutation& m : g.metadata_mutations)
+    if (m.input == o.index) value.layout = m.layout;
+  return value;
+}
+
 }  // namespace
 
 std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, passes::Partitioner by) {
@@ -212,7 +221,8 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, pa
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)
     made->expected.push_back(g.meta(g.outputs[i].value));
-  made->expected.insert(made->expected.end(), p.of_tangents.begin(), p.of_tangents.end());
+  for (std::size_t i = 0; i < p.tangents.size(); ++i)
+    made->expected.push_back(shown(g, joint.outputs[p.tangents[i]], std::move(p.of_tangents[i])));
   made->tangents = std::move(p.tangents);
   made->gradients = std::move(p.gradients);
   made->gradients.resize(joint.inputs.size(), -1);

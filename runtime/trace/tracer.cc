@@ -108,7 +108,8 @@ void Tracer::check_unchanged(bool same) const {
 
 Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles* handles, InputPlan plan)
     : Interpreter(graph::Key::Trace), frame_(frame), handles_(handles), plan_(std::move(plan)), wanted_(plan_),
-      errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()), captured_values_(frame.values.size()) {
+      errors_before_(errors_made()), env_(std::make_shared<guards::ShapeEnv>()),
+      caller_off_(graph::setting(graph::Setting::NoGrad)), captured_values_(frame.values.size()) {
   auto take = [&](std::size_t n) {
     return static_cast<std::uint32_t>(std::exchange(captured_values_, captured_values_ + n));
   };
@@ -333,6 +334,8 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
   if (has_left_trace()) [[unlikely]]
     refuse_left_trace(std::string(c.op.name()).c_str(), c.loc);
   check_own(c);
+  if (caller_off_ && !graph::setting(graph::Setting::NoGrad)) [[unlikely]]
+    note_turned_on(c);
   const bool stays = c.op.cls == graph::OpClass::Transfer;
   const bool writes = !c.op.writes.empty();
   std::vector<Tensor> made;  // of an operator that writes

@@ -202,6 +202,9 @@ struct Traced {
   bool freezes_captured = false;
   /// arguments of which the function looked at nothing, ascending: any tensor may stand there
   std::vector<std::uint32_t> unused;
+  /// Arguments that the function uses, or writes, where it turns gradients on that its caller has off. None of them may
+  /// want one: its place on the caller's tape is not followed.
+  std::vector<std::uint32_t> turned_on;
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange {
     std::uint32_t first, count;
@@ -471,6 +474,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<graph::NodeArg> node_args(const graph::OpCall&);
   void check_own(Int, SourceLoc) const;
   void check_own(const graph::OpCall&) const;
+  void note_turned_on(const graph::OpCall&);  ///< Traced::turned_on
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,
@@ -563,6 +567,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<Tensor> results_;                                         ///< traced; undefined where the user's is
   std::unordered_map<const TensorImpl*, std::size_t> captured_inputs_;  ///< which input a captured tensor is
   std::int32_t calls_ = 0;                                              ///< of operators so far
+  const bool caller_off_;                                               ///< gradients are off around the call
   std::vector<std::uint32_t> listed_;  ///< captured inputs of which a module says what they are
   std::size_t captured_values_ = 0;    ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;

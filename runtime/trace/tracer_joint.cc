@@ -1,7 +1,13 @@
 // What a trace is asked when the tape is walked in its end (Note [Differentiable calls] in joint.h).
+#include <algorithm>
+
+#include "autograd/call.h"
 #include "autograd/state.h"
 #include "autograd/trace_tape.h"
+#include "base/bail.h"
 #include "graph/region_gradients.h"
+#include "graph/tape_base.h"
+#include "graph/writers.h"
 #include "runtime/trace/joint.h"
 #include "runtime/trace/tracer.h"
 
@@ -36,6 +42,36 @@ void Tracer::note_gradient(const Tensor& gradient, const Tensor& of) {
   const TracedRef* const source = traced_ref(of);
   const int input = source ? source->input : captured_input(of);
   if (input >= 0) ref->gradient_of = input;
+}
+
+void Tracer::note_turned_on(const graph::OpCall& c) {
+  if (graph::leaves_tape(c.op.id)) return;
+  auto note = [&](std::size_t i) {
+    if (i >= frame_.tensors.size()) return;
+    if (wants_or_shows(*frame_.tensors[i]))
+      bail(Bail::changes_tape, std::string(c.op.name()).c_str(), c.loc,
+           "gradients are turned on where the caller has them off, and an argument wants one");
+    const auto n = static_cast<std::uint32_t>(i);
+    const auto at = std::lower_bound(out_.turned_on.begin(), out_.turned_on.end(), n);
+    if (at == out_.turned_on.end() || *at != n) out_.turned_on.insert(at, n);
+  };
+  auto note_where = [&](auto&& is) {
+    for (std::size_t i = 0; i < frame_.tensors.size(); ++i)
+      if (is(*frame_.tensors[i])) note(i);
+  };
+  auto used = [&](const Tensor& t, bool written) {
+    if (!t.impl() || !t.impl()->trace) return;
+    const auto& ref = static_cast<const TracedRef&>(*t.impl()->trace);
+    const std::int32_t input = written ? ref.storage->outermost().input : ref.input;
+    if (depth_) return note_where([](const TensorImpl&) { return true; });  // the region's inputs are other ones
+    if (input < 0) return;
+    const TensorImpl* concrete = inputs_[static_cast<std::size_t>(input)].concrete;
+    note_where([&](const TensorImpl& a) {
+      return written ? a.storage == concrete->storage : static_cast<bool>(&a == concrete);
+    });
+  };
+  autograd::for_each_tensor(c, [&](const Tensor& t, int, std::uint32_t) { used(t, false); });
+  if (c.inplace || !c.op.writes.empty()) graph::for_each_written(c, [&](const Tensor& t) { used(t, true); });
 }
 
 Tensor Tracer::captured(std::size_t input) const {

@@ -1145,6 +1145,88 @@ TEST(CheckedCalls, DeriveWhatACallWritesOnce) {
     }
 }
 
+// A function may turn gradients on that its caller has off: what its arguments want counts from there on.
+TEST(GradModes, TurnedOnInsideOfACall) {
+  using Body = Tensor (*)(const Tensor& a);
+  struct Case {
+    const char* name;
+    Body body;
+    bool uses;  ///< the argument itself, where gradients are on
+  };
+  const Case cases[] = {
+      {"used",
+       [](const Tensor& a) {
+         const EnableGradScope on;
+         return a * 2;
+       },
+       true},
+      {"written",
+       [](const Tensor& a) {
+         const EnableGradScope on;
+         a.mul_(2);
+         return a.t();
+       },
+       true},
+      {"a view written",
+       [](const Tensor& a) {
+         const Tensor v = a.t();
+         const EnableGradScope on;
+         v.mul_(2);
+         return a + 1;
+       },
+       true},
+      {"a view read",
+       [](const Tensor& a) {
+         const Tensor v = a.t();
+         const EnableGradScope on;
+         return v * 2;
+       },
+       false},
+      {"detached",
+       [](const Tensor& a) {
+         const EnableGradScope on;
+         const Tensor p = a.detach().requires_grad_();
+         return grad({(p * p).sum()}, {p})[0];
+       },
+       false},
+      {"in a branch",
+       [](const Tensor& a) {
+         const EnableGradScope on;
+         return cond(
+             a.detach().sum() > 0, [&] { return a * 2; }, [&] { return a * 3; });
+       },
+       true},
+  };
+  for (const Case& c : cases) {
+    auto f = compile(c.body);
+    const NoGradScope off;
+    for (int times = 0; times < 2; ++times) {
+      for (const Argument& argument : kArguments) {
+        std::string seen[2];
+        for (bool compiled : {false, true}) {
+          const Tensor x = argument.make((EnableGradScope(), ones({2, 2}).requires_grad_()));
+          std::ostringstream out;
+          try {
+            const Tensor r = compiled ? f(x) : c.body(x);
+            out << r << r.requires_grad() << x << x.requires_grad();
+          } catch (const Error& e) {
+            out << e.what();
+          }
+          seen[compiled] = out.str();
+        }
+        EXPECT_EQ(seen[1], seen[0]) << c.name << ", " << argument.name;
+      }
+      f(ones({2, 2}));
+    }
+    if (!c.uses) {
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << c.name << f.stats().last_fallback_reason;
+    }
+    const std::int64_t before = f.stats().eager_fallbacks;
+    f(ones({2, 2}));
+    EXPECT_EQ(f.stats().eager_fallbacks, before) << c.name << f.stats().last_fallback_reason;
+  }
+}
+
 // A trace that ends puts back the places of all real tensors that it has changed: in time linear in them.
 TEST(TraceTape, OfManyTensors) {
   auto build = [](int n) {

@@ -238,6 +238,21 @@ TEST(Export, RefusesWithTheReason) {
        "export_test.cc"},
       {[&] { export_program([&](const Tensor& t) { return kept = t + 1.0, t * 2.0; }, x); }, "variable"},
       {[&] { export_program([](const Tensor& t) { return t.t_(), t * 2.0; }, x); }, "in place"},
+      {[&] {
+         const NoGradScope off;
+         export_program([](Tensor t) { return t.requires_grad_(), t * 2.0; }, x);
+       },
+       "becomes a leaf"},
+      {[&] {
+         const NoGradScope off;
+         export_program(
+             [](const Tensor& t) {
+               const EnableGradScope on;
+               return t * 2.0;
+             },
+             std::tuple(ones({3, 4}).requires_grad_()));
+       },
+       "gradients are turned on"},
       {[&] { export_program([](const Tensor& t) { return t.sum(0); }, x, {.trace_joint = true}); }, "no scalar loss"},
       {[&] { export_program([](const Tensor& t) { return t.sum(); }, x, {.trace_joint = true}); }, "no gradient"},
       {[&] { export_program([](const Tensor& t) { return t.sum(); }, x, {.trace_joint = true, .loss = 1}); },
