@@ -9,6 +9,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "base/mutex.h"
+#include "graph/wrapper.h"
 #include "reprise/autograd.h"
 #include "reprise/ops.h"
 
@@ -81,7 +82,9 @@ void drop_state(TensorImpl& t) noexcept {
 }
 
 std::uint64_t version_of(const TensorImpl& t) {
-  return t.trace ? t.trace->writes() : t.storage->version.load(std::memory_order_relaxed);
+  if (t.keys & (kTracedKey | kWrappedKey)) [[unlikely]]
+    return graph::version_with_inner(t);
+  return t.storage->version.load(std::memory_order_relaxed);
 }
 
 Edge edge_of(const Tensor& t) {

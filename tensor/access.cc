@@ -6,6 +6,7 @@
 #include "tensor/impl.h"
 #include "tensor/strided.h"
 #include "tensor/transfer.h"
+#include "tensor/wrapped.h"
 
 namespace reprise {
 namespace {
@@ -43,6 +44,7 @@ Scalar element(const Tensor& t, SourceLoc loc) {
 
 template <class T>
 std::vector<T> Tensor::to_vector(SourceLoc loc) const {
+  if (impl_ && has_no_bytes(*impl_)) return with_bytes(*this, loc).to_vector<T>(loc);
   checked_storage(*this, "to_vector", loc);
   if (!device::runs_host_code(impl_->device)) return on_host(*this, "to_vector", loc).to_vector<T>(loc);
   const FloatState ours;

@@ -10,6 +10,7 @@
 #include "tensor/impl.h"
 #include "tensor/strided.h"
 #include "tensor/transfer.h"
+#include "tensor/wrapped.h"
 
 namespace reprise {
 namespace {
@@ -136,6 +137,7 @@ std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   if (impl_->trace) impl_->trace->reads_value("str", {});
   if (current_trace) current_trace->not_traceable(Bail::reads_value, "str", {});
+  if (has_no_bytes(*impl_)) return name_of_wrapper.load()(*this) + "(" + with_bytes(*this, {}).str() + ")";
   if (is_discarded(*impl_->storage))
     return "tensor(discarded, size=" + sizes_text(sizes()) + ", dtype=" + std::string(dtype_name(impl_->dtype)) + ")";
   if (is_shape_only(impl_->device))

@@ -13,6 +13,7 @@
 #include "device/device_memory.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
+#include "tensor/wrapped.h"
 
 namespace reprise {
 namespace {
@@ -210,10 +211,17 @@ void check_not_released(const TensorImpl& t, const char* what, SourceLoc loc) {
          " was released");
 }
 
+[[noreturn, gnu::noinline, gnu::cold]] static void refuse_wrapper(const Tensor& t, const char* what, SourceLoc loc) {
+  fail(ErrorCode::InvalidArgument, what, loc, "the tensor is a wrapper (", name_of_wrapper.load()(t),
+       "), which has no bytes of its own: use plain() of it, or its inner tensors");
+}
+
 Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
   TensorImpl& impl = defined_impl(t, what, loc);
-  if (impl.trace) [[unlikely]]
-    impl.trace->reads_value(what, loc);
+  if (impl.keys & (kTracedKey | kWrappedKey)) [[unlikely]] {
+    if (impl.trace) impl.trace->reads_value(what, loc);
+    if (has_no_bytes(impl)) refuse_wrapper(t, what, loc);
+  }
   if (current_trace) [[unlikely]]
     current_trace->not_traceable(Bail::reads_value, what, loc);
   if (is_shape_only(impl.device)) [[unlikely]]

@@ -3,6 +3,7 @@
 #include "reprise/arguments.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
+#include "tensor/wrapped.h"
 
 namespace reprise {
 
@@ -125,6 +126,7 @@ std::uint64_t Tensor::version() const {
   const TensorImpl& t = defined_impl(*this, "version");
   if (t.trace) t.trace->reads_value("version", {});
   if (current_trace) current_trace->not_traceable(Bail::asks_state, "version", {});
+  if (has_no_bytes(t)) return version_of_wrapper.load()(t);
   return t.storage->version.load(std::memory_order_relaxed);
 }
 

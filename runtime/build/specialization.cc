@@ -95,7 +95,8 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
       plain(!function && asked.empty() && extra_values.empty() && captured.empty() && same_as.empty() &&
             wholes.empty() && reshaped_inputs.empty() && whole_storage.empty() && exact_strides.empty() &&
             relations.empty() && turned_on.empty()),
-      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), kept(std::move(t.kept)),
+      assigned(std::move(t.assigned)), unrepeatable(t.unrepeatable), result_wrappers(std::move(t.result_wrappers)),
+      finishes(unrepeatable || !result_wrappers.empty()), kept(std::move(t.kept)),
       input_values(std::move(t.input_values)), serial(++g_serials), recordings(program) {
   at_once = plain && written_inputs.empty();
   quick = at_once && structure.size() <= kFewWords && guards.is_short();

@@ -75,9 +75,11 @@ struct Specialization {
   guards::Generality generality;  ///< of its trace
   /// why it serves only the call that it was made for; none if it serves all
   const std::optional<Bail> unrepeatable;
-  const std::vector<Tensor> kept;              ///< Traced::kept: the last results; such a call fills them (fill_kept)
-  std::vector<std::shared_ptr<Variable>> met;  ///< Traced::met
-  std::unique_ptr<VariableLog> variables;      ///< of one that serves one call: what to put back if that fails
+  const std::vector<ResultWrapper> result_wrappers;  ///< Traced::result_wrappers
+  const bool finishes;             ///< `unrepeatable`, or has `result_wrappers`: a call is not over with its replay
+  const std::vector<Tensor> kept;  ///< Traced::kept: the last results; such a call fills them (fill_kept)
+  std::vector<std::shared_ptr<Variable>> met;          ///< Traced::met
+  std::unique_ptr<VariableLog> variables;              ///< of one that serves one call: what to put back if that fails
   const std::vector<Traced::ValueRange> input_values;  ///< by input: where its sizes stand among the values
   std::int64_t trace_ns = 0, build_ns = 0;
   PhaseTimes phases;                                          ///< where these went

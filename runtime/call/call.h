@@ -70,7 +70,7 @@ class ArgumentTracer final : public LeafWriter {
 /// nothing that was compiled, so that the difference can be told (runtime/call/structure_names.cc).
 class StructureNames final : public LeafReader {
  public:
-  enum class Kind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence, Tensor, Int, Scalar, Text };
+  enum class Kind : std::uint8_t { Number, Integer, Flag, Enum, Length, Presence, Tensor, Int, Scalar, Text, Class };
   struct Leaf {
     std::string path;
     std::uint32_t argument;
@@ -82,7 +82,7 @@ class StructureNames final : public LeafReader {
 
   explicit StructureNames(const std::vector<std::string>& argument_names)
       : LeafReader(Path::of_arguments(argument_names)) {}
-  void tensor(const reprise::Tensor&) override { add(Kind::Tensor, 1); }
+  void tensor(const reprise::Tensor&) override;
   void integer(const reprise::Int&) override { add(Kind::Int, 0); }
   void number(const reprise::Scalar&) override { add(Kind::Scalar, 1); }
   void constant(std::uint64_t, ConstantKind k) override { add(static_cast<Kind>(k), 1); }
@@ -173,6 +173,7 @@ class ResultTracer final : public LeafWriter {
 
  private:
   Tracer& tracer_;
+  std::size_t leaves_ = 0;  ///< tensors so far, of the wrapper that is walked
 };
 
 }  // namespace reprise::detail

@@ -5,6 +5,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "base/thread_object.h"
+#include "graph/wrapper.h"
 #include "runtime/call/layout_class.h"
 #include "tensor/frozen.h"
 
@@ -81,11 +82,19 @@ struct Ends {
   }
 };
 
-[[gnu::always_inline]] inline std::uint64_t word_of(const TensorImpl& t) {
-  const std::uint64_t w = t.structure_word.load(std::memory_order_relaxed);
-  if (w == 0 || any_released.load(std::memory_order_relaxed)) [[unlikely]]
-    return make_word(t);
-  return w;
+[[gnu::always_inline]] inline bool is_slow(std::uint64_t word) {
+  return word == 0 || any_released.load(std::memory_order_relaxed);
+}
+
+// Of a wrapper's handle its class and its fields follow, as those of a struct would (Note [Wrapper tensors]).
+[[gnu::noinline, gnu::cold]] void add_slowly(CallFrame& f, const TensorImpl& t) {
+  const std::uint64_t w = make_word(t);
+  add_tensor_as(f, t, w);
+  if (!(w & kWrappedWord)) return;
+  if (const graph::WrapperState* s = graph::state_of_wrapper(t)) {
+    f.constant(reinterpret_cast<std::uintptr_t>(&s->type));
+    s->type.flatten(s->value.get(), f);
+  }
 }
 
 }  // namespace
@@ -99,7 +108,9 @@ void add_tensor_as(CallFrame& f, const TensorImpl& t, std::uint64_t w) {
 void add_tensor(CallFrame& f, const TensorImpl* t) {
   if (!t) [[unlikely]]
     return f.constant(0);
-  const std::uint64_t w = word_of(*t);
+  const std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
+  if (is_slow(w)) [[unlikely]]
+    return add_slowly(f, *t);
   Ends ends(f, 1);
   ends.append(*t, w);
   ends.keep(f);
@@ -134,9 +145,18 @@ template <class F>
   runtime::Ends ends(f, n);
   each_of(
       first, n, [&](const TensorImpl* t) __attribute__((always_inline)) {
-        if (t) [[likely]]
-          ends.append(*t, runtime::word_of(*t));
-        else *ends.structure++ = 0;
+        if (!t) {
+          *ends.structure++ = 0;
+          return true;
+        }
+        const std::uint64_t w = t->structure_word.load(std::memory_order_relaxed);
+        if (!runtime::is_slow(w)) [[likely]] {
+          ends.append(*t, w);
+        } else {
+          ends.keep(f);
+          runtime::add_slowly(f, *t);
+          ends = runtime::Ends(f, n);
+        }
         return true;
       });
   ends.keep(f);

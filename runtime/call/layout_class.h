@@ -41,6 +41,8 @@ std::uint64_t structure_word(const TensorImpl&);
 
 /// In words of calls: it has an interpreter of its own (wrap). structure_word() leaves it out.
 constexpr std::uint64_t kWrappedWord = 1u << 15;
+/// In words of captured tensors: it is the handle of that very wrapper (Captured::wrapper). No call has it.
+constexpr std::uint64_t kCapturedHandle = std::uint64_t{1} << 48;
 
 /// The bits of a word that may differ because of dimensions of size 0 and 1.
 constexpr std::uint64_t kLayoutBits = std::uint64_t{0xffff} << 16 | std::uint64_t{3} << 12;

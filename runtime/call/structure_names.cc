@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/shown.h"
+#include "graph/wrapper.h"
 #include "runtime/call/call_frame.h"
 
 namespace reprise::detail {
@@ -42,6 +43,9 @@ Told tensors(std::uint64_t now, std::uint64_t before) {
   if (rank(now) != rank(before))
     return {rank(now), rank(before),
             "each number of dimensions is a compilation of its own: view() or unsqueeze() before the call"};
+  if ((now ^ before) & runtime::kWrappedWord)
+    return {now & runtime::kWrappedWord ? "a wrapper" : "a plain tensor",
+            before & runtime::kWrappedWord ? "a wrapper" : "a plain tensor", kOfItsOwn};
   if ((now ^ before) & runtime::kLayoutBits)
     return {runtime::layout_name(now), runtime::layout_name(before),
             "each class of layouts is a compilation of its own: call contiguous() before, where the layout does not "
@@ -68,6 +72,7 @@ const char* kind_name(Kind k) {
     case Kind::Int: return "an Int";
     case Kind::Scalar: return "a Scalar";
     case Kind::Text: return "a string";
+    case Kind::Class: return "a wrapper";
   }
   return "";
 }
@@ -83,6 +88,7 @@ std::string value_of(Kind k, std::uint64_t word) {
     case Kind::Flag: return word ? "true" : "false";
     case Kind::Length: return std::to_string(word) + " long";
     case Kind::Presence: return word ? "given" : "not given";
+    case Kind::Class: return "a " + reinterpret_cast<const WrapperType*>(word)->name;
     case Kind::Scalar:
       switch (static_cast<reprise::Scalar::Kind>(word >> 1)) {
         case reprise::Scalar::Kind::Bool: return word & 1 ? "true" : "false";
@@ -131,6 +137,14 @@ std::vector<std::uint32_t> tensor_words_of(const StructureNames& names) {
     word += l.words;
   }
   return at;
+}
+
+void StructureNames::tensor(const reprise::Tensor& t) {
+  add(Kind::Tensor, 1);
+  const graph::WrapperState* const wrapper = graph::state_of_wrapper(t);
+  if (!wrapper) return;
+  add(Kind::Class, 1);
+  wrapper->type.read(wrapper->value.get(), *this);
 }
 
 void StructureNames::add(Kind kind, std::uint32_t words) {

@@ -119,7 +119,12 @@ class Prepare final : public LeafWriter {
 class FrameReader final : public LeafReader {
  public:
   explicit FrameReader(CallFrame& f) : frame_(f) {}
-  void tensor(const Tensor& t) override { frame_.tensor(t); }
+  void tensor(const Tensor& t) override {
+    if (is_wrapper(t))
+      fail(ErrorCode::InvalidArgument, kOp, {}, "an argument is a wrapper (", wrapper_name(t),
+           "), and exported programs take plain tensors: pass plain() of it, or its inner tensors");
+    frame_.tensor(t);
+  }
   void integer(const Int& i) override { frame_.integer(i); }
   void number(const Scalar& s) override { frame_.number(s); }
   void constant(std::uint64_t w, ConstantKind k) override { frame_.constant(w, k); }
@@ -351,6 +356,9 @@ class Export {
     const graph::Graph& g = t.graph;
     auto name = [&](std::size_t input) { return g.values[g.inputs[input].value.v].name; };
     if (t.unrepeatable) refuse("the function ", bail_text(*t.unrepeatable));
+    for (const Captured& c : t.captured)
+      if (c.wrapper) refuse("it captures a wrapper: let it take its inner tensors");
+    if (!t.result_wrappers.empty()) refuse("a result is a wrapper (", t.result_wrappers[0].type->name, ")");
     if (!t.assigned.empty())
       refuse("it assigns a tensor to a variable of its surroundings, which another process does not have: return it");
     if (!t.wholes.empty())

@@ -5,6 +5,7 @@
 
 #include "base/thread_object.h"
 #include "graph/tape_seam.h"
+#include "graph/wrapper.h"
 #include "runtime/build/specialization.h"
 #include "runtime/trace/joint.h"
 #include "runtime/trace/written_memory.h"
@@ -176,14 +177,22 @@ bool is_gone(const Specialization& s) {
 
 namespace {
 
+// Inner tensors of a wrapper that the function uses are captured, too.
+[[gnu::noinline, gnu::cold]] bool is_captured_handle(const TensorImpl& t, const Captured& c) {
+  const graph::WrapperState* const now = graph::state_of_wrapper(t);
+  return now && now->serial() == c.wrapper;
+}
+
 // False: it has another structure than the one that was captured, and does not fit that.
-bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word, bool shown) {
+bool add_captured(CallFrame& f, const TensorImpl& t, std::uint64_t word, bool shown, const Captured& c) {
   const std::size_t values = f.values.size(), words = f.structure.size(), tensors = f.tensors.size();
   runtime::add_tensor(f, &t);
   const std::uint64_t own = f.structure[words];
   if (own == word) [[likely]]
     return true;
-  if (((own ^ word) & ~runtime::kLayoutBits) || !runtime::fits(t, word, shown)) return false;
+  if (word & runtime::kCapturedHandle ? !is_captured_handle(t, c)
+                                      : ((own ^ word) & ~runtime::kLayoutBits) || !runtime::fits(t, word, shown))
+    return false;
   f.values.resize(values);
   f.structure.resize(words);
   f.tensors.resize(tensors);
@@ -209,7 +218,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
     const bool same = std::all_of(s.captured.begin(), s.captured.end(), [&](const Captured& c) {
       const TensorImpl* now = c.now();
       const std::size_t i = f.tensors.size();
-      if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i))) return false;
+      if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i), c)) return false;
       if (graph::tape.load(std::memory_order_relaxed) &&
           wants_gradient(*now) != wanted(static_cast<std::size_t>(&c - s.captured.data())))
         return false;

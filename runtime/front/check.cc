@@ -7,12 +7,14 @@
 #include "base/errors.h"
 #include "device/backend.h"
 #include "device/late_faults.h"
+#include "graph/wrapper.h"
 #include "runtime/build/compare.h"
 
 namespace reprise::detail {
 
 void Leaves::add(Leaf::Kind kind, std::uint64_t word) { all.push_back({kind, path_.text(), Tensor(), word, ""}); }
 void Leaves::tensor(const Tensor& t) {
+  if (const graph::WrapperState* const s = graph::state_of_wrapper(t)) return s->type.read(s->value.get(), *this);
   add(Leaf::Kind::Tensor, 0);
   all.back().tensor = t;
 }

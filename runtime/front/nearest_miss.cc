@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "graph/wrapper.h"
 #include "runtime/call/structure_names.h"
 #include "runtime/front/layout_canonicalization.h"
 #include "tensor/impl.h"
@@ -35,6 +36,12 @@ std::optional<Reason> of_captured(const Specialization& s) {
       return Reason{name + ": captured variables that held one tensor hold several, or none",
                     "keep them as they are, or pass what they hold as arguments"};
     const std::uint64_t was = s.input_words[arguments + k], is = runtime::structure_word(*now);
+    if (was & runtime::kCapturedHandle) {
+      const graph::WrapperState* const wrapper = graph::state_of_wrapper(*now);
+      if (wrapper && wrapper->serial() == c.wrapper) continue;
+      return Reason{name + (wrapper ? ": another wrapper was captured" : ": a wrapper was captured, and is none now"),
+                    "pass wrappers that change as arguments"};
+    }
     if (is == was ||
         (!((is ^ was) & ~runtime::kLayoutBits) && runtime::fits(*now, was, s.shows_strides_of(arguments + k))))
       continue;

@@ -83,12 +83,14 @@ void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
     run_specialization(s, f, outputs);
     assign_variables(s, outputs, values);
   }
-  if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]]
+  if (!(static_cast<int>(s.finishes) | static_cast<int>(timeline::on()))) [[likely]]
     return;
   if (timeline::on()) add_call_slice(s, f);
-  if (!s.unrepeatable) return;
-  fill_kept(s, outputs);
-  s.variables->commit();
+  if (s.unrepeatable) {
+    fill_kept(s, outputs);
+    s.variables->commit();
+  }
+  if (!s.result_wrappers.empty()) make_result_wrappers(s.result_wrappers, outputs);
 }
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {

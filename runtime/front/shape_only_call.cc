@@ -1,8 +1,7 @@
 #include "runtime/front/shape_only_call.h"
 
-#include <deque>
-
 #include "base/errors.h"
+#include "graph/rule_args.h"
 #include "graph/writers.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
@@ -15,37 +14,6 @@ using graph::OpCall;
 namespace {
 
 bool is_one(const Tensor& t) { return t.impl() && is_shape_only(t.impl()->device); }
-
-/// What a rule sees of a call's arguments.
-class Arguments {
- public:
-  explicit Arguments(std::span<const CallArg> args) {
-    all_.reserve(args.size());
-    for (const CallArg& a : args) all_.push_back(std::visit([&](const auto& v) { return one(v); }, a));
-  }
-  std::span<const graph::RuleArg> all() const { return all_; }
-
- private:
-  const TensorMeta* meta(const Tensor& t) { return t.defined() ? &metas_.emplace_back(meta_of(t)) : nullptr; }
-  graph::RuleArg one(const Tensor* t) {
-    const TensorMeta* m = t ? meta(*t) : nullptr;
-    return m ? graph::RuleArg(m) : graph::RuleArg();
-  }
-  graph::RuleArg one(const TensorArrayRef& l) {
-    std::vector<const TensorMeta*>& list = lists_.emplace_back();
-    for (const Tensor& t : l) list.push_back(meta(t));
-    return std::span<const TensorMeta* const>(list);
-  }
-  graph::RuleArg one(const IntArrayRef& l) { return l.vec(); }
-  template <class T>
-  graph::RuleArg one(const T& v) {
-    return v;
-  }
-
-  std::deque<TensorMeta> metas_;
-  std::deque<std::vector<const TensorMeta*>> lists_;
-  std::vector<graph::RuleArg> all_;
-};
 
 Tensor made(const TensorMeta& m) {
   std::int64_t sizes[kMaxRank];
@@ -69,7 +37,7 @@ bool is_shape_only_call(const OpCall& c) {
 }
 
 void call_shape_only(const OpCall& c, std::vector<Tensor>& results) {
-  const Arguments args(c.args);
+  const graph::RuleArgs args(c.args);
   graph::RuleCtx rule{c.op, args.all(), c.loc, {}};
   graph::infer(rule);
   auto check_written = [&](const Tensor& self) {

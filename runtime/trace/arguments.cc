@@ -4,6 +4,7 @@
 
 #include "base/bail.h"
 #include "base/hash.h"
+#include "graph/wrapper.h"
 #include "runtime/call/call.h"
 #include "runtime/call/layout_class.h"
 #include "runtime/trace/joint.h"
@@ -15,12 +16,17 @@ void ArgumentTracer::tensor(Tensor& t) {
   if (!t.defined()) return;
   const std::size_t number = next_tensor_++;
   const TensorImpl* concrete = frame_.tensors[number];
-  if (concrete->keys & kWrappedKey) bail(Bail::wrapped, "compile", {});
+  const graph::WrapperState* const wrapper = graph::state_of_wrapper(*concrete);
+  if ((concrete->keys & kWrappedKey) && !wrapper) bail(Bail::wrapped, "compile", {});
   const std::uint64_t word = tracer_.words.empty() ? runtime::structure_word(*concrete) : tracer_.words[number];
   const std::size_t input = tracer_.inputs();
   t = tracer_.argument(concrete, word, 2 + next_value_, path_.text(), path_.kind());
   if (tracer_.tape) follow_argument(tracer_, static_cast<std::uint32_t>(input), t, *concrete);
   next_value_ += runtime::value_count(word);
+  if (!wrapper) return;
+  std::shared_ptr<void> fields = wrapper->type.copy(wrapper->value.get());
+  wrapper->type.write(fields.get(), *this);
+  graph::make_handle(*t.impl(), std::make_shared<graph::WrapperState>(wrapper->type, std::move(fields)));
 }
 
 void ArgumentTracer::integer(Int& i) { i = tracer_.integer_argument(2 + next_value_++, path_.text()); }
@@ -65,6 +71,18 @@ void ArgumentCheck::text(std::string_view s) { constant(hash_text(s), {}); }
 void ArgumentCheck::compare(bool same) const { tracer_.check_unchanged(same); }
 
 void ResultTracer::tensor(Tensor& t) {
+  ++leaves_;
+  const graph::WrapperState* const wrapper = graph::state_of_wrapper(t);
+  if (wrapper && t.impl()->trace && !tracer_.is_input(t)) {
+    if (requires_grad(*t.impl()))
+      bail(Bail::wrapped, "compile", {}, "a result is a wrapper (", wrapper->type.name, ") that wants gradients");
+    const std::shared_ptr<void> fields = wrapper->type.copy(wrapper->value.get());
+    const std::size_t before = std::exchange(leaves_, 0);
+    wrapper->type.write(fields.get(), *this);
+    tracer_.result_wrapper({&wrapper->type, fields, std::exchange(leaves_, before), tracer_.results().size()});
+    t = Tensor();
+    return;
+  }
   tracer_.result(t);
   t = Tensor();
 }

@@ -10,6 +10,7 @@
 #include "base/knobs.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
+#include "graph/wrapper.h"
 #include "graph/writers.h"
 #include "runtime/trace/captured_names.h"
 #include "runtime/trace/left_trace.h"
@@ -256,7 +257,8 @@ Scalar Tracer::number_argument(Scalar given, std::size_t value, const std::strin
 // tensor it is and its metadata are read again at every call, from the variable that the function read it from.
 TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   if (!t.defined()) fail(ErrorCode::InvalidArgument, "trace", loc, "an undefined tensor is used");
-  if ((t.impl()->keys & kWrappedKey) && !t.impl()->trace) bail(Bail::wrapped, "compile", loc);
+  const graph::WrapperState* const wrapper = t.impl()->trace ? nullptr : graph::state_of_wrapper(*t.impl());
+  if ((t.impl()->keys & kWrappedKey) && !t.impl()->trace && !wrapper) bail(Bail::wrapped, "compile", loc);
   bind_wholes();
   if (TracedTensor* traced = t.impl()->trace) {
     auto& ref = static_cast<TracedRef&>(*traced);
@@ -272,7 +274,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
     return static_cast<TracedRef&>(*inputs_[known->second].tensor.impl()->trace);
   if (is_shape_only(t.impl()->device)) refuse_shape_only(loc);
   if (!is_discarded(*t.impl()->storage)) check_not_released(*t.impl(), "a captured tensor", loc);
-  std::uint64_t word = runtime::structure_word(*t.impl());
+  std::uint64_t word = runtime::structure_word(*t.impl()) | (wrapper ? runtime::kCapturedHandle : 0);
   const CapturedNames::Name known = handles_ ? CapturedNames::of(*t.impl()) : CapturedNames::Name();
   std::string name = "captured " + std::to_string(out_.captured.size());
   if (!known.path.empty()) {
@@ -285,7 +287,7 @@ TracedRef& Tracer::found(const Tensor& t, SourceLoc loc) {
   const auto kind =
       known.kind == FieldKind::Buffer ? graph::InputSpec::Kind::Buffer : graph::InputSpec::Kind::Parameter;
   if (known.kind != FieldKind::None) listed_.push_back(static_cast<std::uint32_t>(inputs_.size()));
-  out_.captured.push_back({t, {}});
+  out_.captured.push_back({t, {}, wrapper ? wrapper->serial() : 0});
   const std::size_t i = inputs_.size(), own = runtime::value_count(word);
   add_input(t.impl(), word, captured_values_, name, kind, true, static_cast<std::uint32_t>(captured_values_ + own));
   captured_inputs_.emplace(t.impl(), i);
@@ -413,7 +415,7 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
 }
 
 void Tracer::result(const Tensor& t) {
-  if (t.impl() && (t.impl()->keys & kWrappedKey))
+  if (t.impl() && (t.impl()->keys & kWrappedKey) && !graph::state_of_wrapper(*t.impl()))
     bail(Bail::wrapped, "compile", {},
          "a result has an interpreter of its own (wrap), which a replay does not give it");
   if (t.defined()) ref_of(t, {});  // a captured tensor that is returned as it is becomes an input
@@ -439,6 +441,8 @@ void Tracer::check_own(Int i, SourceLoc loc) const {
 }
 void Tracer::check_own(const graph::OpCall& c) const {
   for (const graph::CallArg& a : c.args) {
+    if (auto* t = std::get_if<const Tensor*>(&a); t && *t && graph::state_of_wrapper(**t) && !graph::keeps_value(c.op))
+      fail(ErrorCode::Internal, c.op.schema.name.c_str(), c.loc, "a wrapper's handle has come past its dispatch");
     if (auto* i = std::get_if<Int>(&a)) check_own(*i, c.loc);
     if (auto* s = std::get_if<Scalar>(&a); s && s->kind() != Scalar::Kind::Bool) check_own(s->word(), c.loc);
     if (auto* l = std::get_if<IntArrayRef>(&a))

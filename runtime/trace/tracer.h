@@ -19,6 +19,7 @@
 #include "runtime/call/call_frame.h"
 #include "runtime/trace/function_bytes.h"
 #include "runtime/trace/made_sizes.h"
+#include "runtime/trace/result_wrappers.h"
 #include "runtime/trace/variables.h"
 #include "tensor/impl.h"
 #include "tensor/trace_questions.h"
@@ -214,6 +215,7 @@ struct Traced {
   /// (input_itself), numbers are expressions.
   std::vector<std::int32_t> tensor_results;
   std::vector<Int> int_results;
+  std::vector<ResultWrapper> result_wrappers;  ///< of most functions none
   /// Float arguments: which of the call's values has its bits, and the symbol that stands for it.
   std::vector<std::pair<std::uint32_t, Int>> floats;
   bool uses_random = false;
@@ -284,6 +286,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- results, in leaf order
   void result(const Tensor&);
   void result(Int);
+  void result_wrapper(ResultWrapper w) { out_.result_wrappers.push_back(std::move(w)); }
+  bool is_input(const Tensor&) const;  ///< of a traced one: is it the tensor of an input, as it was given?
 
   /// An argument's leaf after the function has run: it must be what the function was given, or the caller would not see
   /// what was assigned to it. Throws NotTraceable.

@@ -27,6 +27,16 @@ void Tracer::add_outliving() {
   std::unordered_map<const TensorImpl*, std::int32_t> ours;
   for (const Input& i : inputs_) ++ours[i.tensor.impl()];
   for (const Tensor& t : results_) ++ours[t.impl()];
+  // Handles of wrappers hold their inner tensors: those of arguments let go of them, outer ones first.
+  for (const Input& i : inputs_) {
+    TensorImpl& t = *i.tensor.impl();
+    if (!(t.keys & kWrappedKey) || t.refs.load(std::memory_order_relaxed) > ours[&t]) continue;
+    t.notes->wrapper.reset();
+    t.keys &= static_cast<std::uint8_t>(~kWrappedKey);
+  }
+  for (TracedRef* r : live_)
+    if (r->impl->keys & kWrappedKey)
+      bail(Bail::wrapped, "compile", {}, "a wrapper is left in a variable of the surroundings: return it");
   for (TracedRef* r : live_) {
     auto held = ours.find(r->impl);
     if (r->impl->refs.load(std::memory_order_relaxed) > (held == ours.end() ? 0 : held->second))

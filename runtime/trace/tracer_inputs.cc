@@ -120,6 +120,8 @@ int Tracer::input_of(const TracedRef& ref) const {
   return ref.input >= 0 && inputs_[static_cast<std::size_t>(ref.input)].tensor.impl() == ref.impl ? ref.input : -1;
 }
 
+bool Tracer::is_input(const Tensor& t) const { return input_of(static_cast<const TracedRef&>(*t.impl()->trace)) >= 0; }
+
 bool Tracer::are_same(const Tensor& a, const Tensor& b) {
   Work work(*this);
   TracedRef &x = found(a, {}), &y = found(b, {});

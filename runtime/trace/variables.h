@@ -15,6 +15,7 @@ namespace reprise::detail {
 struct Captured {
   Tensor tensor;                                     ///< undefined where the variables tell
   std::vector<std::shared_ptr<Variable>> variables;  ///< those it was read from
+  std::uint64_t wrapper = 0;                         ///< Interpreter::serial of a wrapper's handle, which it must be
 
   /// What it is now. Null: nothing that could be an input (variables that held one tensor hold several, or one without
   /// data).

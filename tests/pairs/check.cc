@@ -4,6 +4,7 @@
 #include <optional>
 #include <thread>
 
+#include "reprise/wrapper.h"
 #include "tests/pairs/function.h"
 #include "tests/random/compare.h"
 
@@ -194,6 +195,8 @@ class Pair {
       if (auto* f = setting(s).scope; f && (all_scopes || !setting(s).of_process)) scopes.push_back(f(number));
     try {
       side.results = call(side.state.in);
+      for (Tensor& t : side.results)
+        if (is_wrapper(t)) t = plain(t);
     } catch (const Error& e) {
       side.error = e.code(), side.what = e.what();
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reprise/wrapper.h"
 #include "tests/support/device.h"
 
 namespace reprise::pairs {
@@ -77,8 +78,10 @@ bool Program::beside() const {
 }
 
 std::vector<Tensor> State::tensors() const {
-  return {in.x,     in.y,     in.row, in.wide, in.padded, in.index,    in.mask,    in.bytes,
-          in.flags, in.count, in.yes, var.a,   var.b,     var.list[0], var.list[1]};
+  std::vector<Tensor> all = {in.x,     in.y,     in.row, in.wide, in.padded, in.index,    in.mask,    in.bytes,
+                             in.flags, in.count, in.yes, var.a,   var.b,     var.list[0], var.list[1]};
+  for (Tensor& t : all) t = plain(t);
+  return all;
 }
 std::vector<std::string> State::names(const State&) {
   return {"x",     "y",     "row", "wide",  "padded", "index",  "mask",  "bytes",
