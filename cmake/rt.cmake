@@ -1,7 +1,8 @@
 # libreprise-rt (target reprise_rt_shared, reprise::rt): exported programs without a compiler (docs/runtime.md). It is a
-# link of the library's own objects: what the C interface of rt/ reaches, and nothing else (--gc-sections). What it must
-# not reach is not there to be linked: LLVM, protobuf, Z3. Under sanitizers every global is reached from their tables, so
-# there is none; the interface is then tested inside the library.
+# link of the library's own objects: what the C interface of rt/ reaches, and nothing else (--gc-sections). LLVM,
+# protobuf and Z3 are not there to be linked. Under sanitizers every global is reached from their tables, so there is no
+# such library. The room is no part of libreprise itself: programs may link to both.
+reprise_room(rt)
 if(REPRISE_SANITIZE OR REPRISE_LIBFUZZER OR CMAKE_SYSTEM_NAME MATCHES "Darwin|Windows")
   return()
 endif()
@@ -13,7 +14,8 @@ add_library(reprise_rt_parts STATIC EXCLUDE_FROM_ALL ${objects})
 add_library(reprise_rt_shared SHARED $<TARGET_OBJECTS:reprise_rt>)
 add_library(reprise::rt ALIAS reprise_rt_shared)
 set_target_properties(reprise_rt_shared PROPERTIES OUTPUT_NAME reprise-rt VERSION ${PROJECT_VERSION}
-                      SOVERSION ${PROJECT_VERSION_MAJOR} EXPORT_NAME rt LINK_DEPENDS ${PROJECT_SOURCE_DIR}/rt/exports.map)
+                      SOVERSION ${PROJECT_VERSION_MAJOR} EXPORT_NAME rt
+                      LINK_DEPENDS ${PROJECT_SOURCE_DIR}/rt/exports.map)
 target_link_libraries(reprise_rt_shared PRIVATE reprise_rt_parts Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(reprise_rt_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

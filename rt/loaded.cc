@@ -176,10 +176,11 @@ void Loaded::bind(const std::string& name, const rprt_tensor& given) {
   fail(ErrorCode::InvalidArgument, "rprt_bind", {}, "'", shown(name), "' is no weight of ", c.name);
 }
 
-std::vector<std::int64_t> Loaded::words_of(const std::vector<const TensorImpl*>& inputs,
-                                           const std::vector<std::int64_t>& numbers) const {
+void Loaded::fill_words(const std::vector<const TensorImpl*>& inputs, const std::vector<std::int64_t>& numbers,
+                        std::vector<std::int64_t>& words) const {
   const CodeProgram& p = *code_;
-  std::vector<std::int64_t> computed(p.computed.size()), words(p.words.size());
+  std::vector<std::int64_t> computed(p.computed.size());
+  words.assign(p.words.size(), 0);
   if (!computed.empty()) p.computed.evaluate(detail::symbol_words(p.contract, inputs, numbers).data(), computed.data());
   for (std::size_t w = 0; w < words.size(); ++w) {
     using Of = CodeProgram::Word::Of;
@@ -192,7 +193,6 @@ std::vector<std::int64_t> Loaded::words_of(const std::vector<const TensorImpl*>&
       case Of::Computed: words[w] = computed[p.computed_slots[of.at]]; break;
     }
   }
-  return words;
 }
 
 void Loaded::check_code_guards(const std::vector<std::int64_t>& words) const {
@@ -212,7 +212,29 @@ void Loaded::check_code_guards(const std::vector<std::int64_t>& words) const {
        ", and the program's machine code is for ", p.guards.text(*miss));
 }
 
-void Loaded::give(detail::Outputs& outputs, rprt_value* results) const {
+const TensorImpl* Loaded::same_tensor(const std::vector<const TensorImpl*>& inputs, std::size_t i,
+                                      const TensorImpl& t) const {
+  const std::vector<std::uint32_t>& same_as = code_->contract.same_as;
+  if (same_as.empty()) return nullptr;
+  for (std::size_t j = 0; j < inputs.size(); ++j) {
+    if (j == i || !inputs[j] || same_as[j] != same_as[i]) continue;
+    const TensorImpl& other = *inputs[j];
+    if (other.data() == t.data() && other.dtype == t.dtype && other.rank == t.rank &&
+        std::equal(t.sizes, t.sizes + t.rank, other.sizes) && std::equal(t.strides, t.strides + t.rank, other.strides))
+      return &other;
+  }
+  return nullptr;
+}
+
+std::int64_t Loaded::itself(const TensorImpl* t, const std::vector<TensorImpl*>& inputs) const {
+  for (std::size_t a = 0; a < arguments_.size(); ++a)
+    if (arguments_[a].of == Place::Of::Tensor && inputs[arguments_[a].at] == t) return static_cast<std::int64_t>(a) + 1;
+  for (std::size_t w = 0; w < weights_.size(); ++w)
+    if (inputs[weights_[w]] == t) return -static_cast<std::int64_t>(w) - 1;
+  return 0;
+}
+
+void Loaded::give(detail::Outputs& outputs, const std::vector<TensorImpl*>& inputs, rprt_value* results) const {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const Place& place = results_[i];
     rprt_value& r = results[i];
@@ -223,6 +245,7 @@ void Loaded::give(detail::Outputs& outputs, rprt_value* results) const {
         if (!t) break;
         r.kind = RPRT_TENSOR;
         describe(*t, r.tensor);
+        r.integer = itself(t, inputs);
         r.owner = t;
         reprise::detail::retain(t);
         break;
@@ -234,6 +257,30 @@ void Loaded::give(detail::Outputs& outputs, rprt_value* results) const {
   }
 }
 
+namespace {
+
+/// What a call of this thread works with, so that the next one allocates less.
+struct Frame {
+  std::vector<Tensor> given;
+  std::vector<const TensorImpl*> inputs;
+  std::vector<TensorImpl*> impls;
+  std::vector<std::int64_t> numbers, words;
+};
+struct FrameScope {
+  Frame& frame;
+  FrameScope() : frame(of_thread()) {}
+  ~FrameScope() { frame.given.clear(); }
+  FrameScope(const FrameScope&) = delete;
+
+ private:
+  static Frame& of_thread() {
+    thread_local Frame one;
+    return one;
+  }
+};
+
+}  // namespace
+
 void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_value* results, std::size_t n_results) {
   const CodeProgram& p = *code_;
   const char* const name = p.contract.name.c_str();
@@ -244,12 +291,11 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
     fail(ErrorCode::InvalidArgument, name, {}, "there is room for ", n_results, " results, and it gives ",
          results_.size());
   const std::shared_ptr<const Inputs> weights = bound();
-  std::vector<Tensor> given;
-  given.reserve(n_arguments);
-  std::vector<const TensorImpl*> inputs;
-  inputs.reserve(weights->size());
+  const FrameScope scope;
+  auto& [given, inputs, impls, numbers, words] = scope.frame;
+  inputs.clear();
   for (const Tensor& t : *weights) inputs.push_back(t.impl());
-  std::vector<std::int64_t> numbers = numbers_;
+  numbers = numbers_;
   for (std::size_t i = 0; i < n_arguments; ++i) {
     const Place& place = arguments_[i];
     const rprt_value& a = arguments[i];
@@ -263,7 +309,8 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
            "; it is called as ", p.in_spec);
     if (place.of == Place::Of::Tensor) {
       given.push_back(tensor_of(a.tensor, place.name.c_str()));
-      inputs[place.at] = given.back().impl();
+      const TensorImpl* known = same_tensor(inputs, place.at, *given.back().impl());
+      inputs[place.at] = known ? known : given.back().impl();
     } else if (place.of == Place::Of::Integer) {
       numbers[place.at] = a.integer;
     } else {
@@ -272,7 +319,7 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
     }
   }
   detail::check_call(p.contract, inputs, numbers);
-  std::vector<std::int64_t> words = words_of(inputs, numbers);
+  fill_words(inputs, numbers, words);
   check_code_guards(words);
   if (p.program.uses_random) {
     std::vector<std::int64_t> slots(p.program.exprs.size());
@@ -282,12 +329,11 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
   }
   detail::Outputs outputs;
   std::int64_t copied = 0;
-  std::vector<TensorImpl*> impls;
-  impls.reserve(inputs.size());
+  impls.clear();
   for (const TensorImpl* t : inputs) impls.push_back(const_cast<TensorImpl*>(t));
   recordings_.get(words.data(), p.contract.name)
       ->replay(words.data(), impls.data(), outputs, p.tensor_results, &copied);
-  give(outputs, results);
+  give(outputs, impls, results);
 }
 
 }  // namespace reprise::rt

@@ -47,10 +47,14 @@ class Loaded {
   Loaded(const SafeTensors& file, const std::string& path, const std::string& level, Reading how);
   void find_places();
   void read_weights(const SafeTensors& file, const std::string& path, Reading how);
-  std::vector<std::int64_t> words_of(const std::vector<const TensorImpl*>& inputs,
-                                     const std::vector<std::int64_t>& numbers) const;
+  void fill_words(const std::vector<const TensorImpl*>& inputs, const std::vector<std::int64_t>& numbers,
+                  std::vector<std::int64_t>& words) const;
   void check_code_guards(const std::vector<std::int64_t>& words) const;
-  void give(detail::Outputs&, rprt_value* results) const;
+  /// The input that is to be one tensor with number `i`, if this is it: the same view of the same memory.
+  const TensorImpl* same_tensor(const std::vector<const TensorImpl*>& inputs, std::size_t i, const TensorImpl&) const;
+  /// rprt_value::integer of a result.
+  std::int64_t itself(const TensorImpl*, const std::vector<TensorImpl*>& inputs) const;
+  void give(detail::Outputs&, const std::vector<TensorImpl*>& inputs, rprt_value* results) const;
 
   std::unique_ptr<const detail::CodeProgram> code_;
   std::string signature_;

@@ -20,7 +20,8 @@ with open(header) as f:
     declared = set(re.findall(r"RPRT_API [^;]*?\b(rprt_\w+)\(", f.read()))
 exported = {line.split()[-1].split("@")[0] for line in out("nm", "-D", "--defined-only", library).splitlines()}
 problems = []
-for what, names in (("declared and not exported", declared - exported), ("exported and not declared", exported - declared)):
+for what, names in (("declared and not exported", declared - exported),
+                    ("exported and not declared", exported - declared)):
     if names:
         problems.append(what + ": " + ", ".join(sorted(names)))
 if len(declared) > MOST:

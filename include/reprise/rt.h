@@ -79,7 +79,8 @@ typedef struct rprt_tensor {
 
 typedef struct rprt_value {
   int32_t kind;
-  int64_t integer;
+  int64_t
+      integer; /* of a tensor among results: n of argument n - 1, -n of weight n - 1, if it is that itself; else 0 */
   double number;
   rprt_tensor tensor;
   void* owner; /* of results: who keeps the memory, until rprt_release(). NULL in arguments */
@@ -133,7 +134,8 @@ RPRT_API int32_t rprt_tensor_set(rprt_value*, void* data, int32_t dtype, int32_t
 RPRT_API void rprt_integer_set(rprt_value*, int64_t);
 RPRT_API void rprt_number_set(rprt_value*, double);
 /* Calls the program: as many arguments as rprt_argument_count(), and room for as many results as rprt_result_count().
- * A result that is a view of an argument shows the argument's memory; others have their own until rprt_release(). */
+ * A result that is a view of an argument shows the argument's memory; others have their own until rprt_release().
+ * Arguments that the program has as one tensor are one where they are the same view of the same memory. */
 RPRT_API int32_t rprt_call(rprt_program*, const rprt_value* arguments, size_t n_arguments, rprt_value* results,
                            size_t n_results);
 /* Gives back a result, which becomes RPRT_NONE. */

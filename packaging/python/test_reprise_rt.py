@@ -1,4 +1,4 @@
-"""Runs the module and the C examples against programs that tests/export has written (test_export --gtest_filter=*Writes*).
+"""Runs the module and the examples in C with programs that tests/export/rt_test.cc has written.
 
 usage: test_reprise_rt.py FOLDER [RUNNER] [PLUGIN]; RPRT_LIBRARY names the library."""
 import array

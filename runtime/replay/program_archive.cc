@@ -175,7 +175,9 @@ class Checker {
         require(id && static_cast<std::size_t>(*id) < p_.natives.size());
       }
     }
-    for (const Program::NativeStep& n : p_.natives) native(n);
+    std::size_t ints = 0, numbers = 0;
+    for (const Program::NativeStep& n : p_.natives) native(n), ints += n.ints.size(), numbers += n.numbers.size();
+    require(ints == p_.n_ints && numbers == p_.n_numbers);
     if (!p_.first_condition.empty()) {
       require(p_.first_condition.size() == p_.steps.size() + 1 &&
               std::is_sorted(p_.first_condition.begin(), p_.first_condition.end()) &&

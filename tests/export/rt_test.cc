@@ -7,11 +7,12 @@
 #include <random>
 #include <thread>
 
+#include "base/hash.h"
 #include "device/cpu_level.h"
 #include "reprise/generator.h"
 #include "reprise/library.h"
 #include "reprise/nn.h"
-#include "runtime/replay/program_archive.h"
+#include "runtime/export/code_file.h"
 #include "tests/export/programs.h"
 #include "tests/support/rt_call.h"
 
@@ -358,6 +359,35 @@ TEST(Runtime, DamagedFilesAreOneErrorEach) {
     load(bytes, "byte " + std::to_string(at) + ": ");
   }
   EXPECT_GE(errors, 60 + flipped - 20);  // (96 bytes of weights, and blanks behind the header)
+}
+
+// Data that say other things, under a hash that fits: what does not hang together is refused before anything is made of
+// it. (Instructions are taken as they are.)
+TEST(Runtime, NumbersOfAProgramAreChecked) {
+  const SafeTensors all = load_safetensors(small_file());
+  const Tensor t = all.at("reprise.code." + best_level());
+  const std::string whole(t.impl()->data(), static_cast<std::size_t>(t.numel().value()));
+  std::uint64_t data = 0;
+  std::memcpy(&data, whole.data() + 24, sizeof data);
+  std::mt19937 random(11);
+  int refused = 0;
+  constexpr int kTimes = 1500;
+  for (int i = 0; i < kTimes; ++i) {
+    std::string bytes = whole;
+    for (unsigned n = random() % 3 + 1; n > 0; --n)
+      bytes[32 + random() % data] = static_cast<char>(random() % 4 ? random() % 6 : random());
+    const std::uint64_t hash = hash_text(std::string_view(bytes).substr(32));
+    std::memcpy(bytes.data() + 16, &hash, sizeof hash);
+    try {
+      detail::read_code(bytes);
+    } catch (const DamagedArchive&) {
+      ++refused;
+    } catch (const NotArchived&) {  // a kernel or a function that is not there
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, kTimes / 4);
+  EXPECT_NO_THROW(detail::read_code(whole));
 }
 
 // docs/export_format.md names the fields that files have, in their order. Where this fails, the format has changed:

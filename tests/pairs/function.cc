@@ -71,7 +71,7 @@ std::optional<ExportedProgram> with_code(const ExportedProgram& p) {
 
 std::vector<Tensor> run_by_runtime(const std::string& file, const std::map<std::string, Tensor>& weights,
                                    const Arguments& in) {
-  const RtProgram p(file);
+  RtProgram p(file);
   Given given(in);
   for (const auto& [name, t] : weights) {
     p.bind(name, t);

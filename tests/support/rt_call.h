@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,19 +42,35 @@ class RtProgram {
     return rprt_number_set(&v, n), v;
   }
 
-  void bind(const std::string& name, const Tensor& t) const {
+  void bind(const std::string& name, const Tensor& t) {
     const rprt_value v = value(t);
     ok(rprt_bind(p_, name.c_str(), &v.tensor));
+    bound_[name] = t;
   }
   /// Tensors and undefined ones; numbers are left out. Each keeps its memory; `inputs`: a view of one of theirs is one
   /// here, too.
   std::vector<Tensor> call(const std::vector<rprt_value>& arguments, const std::vector<Tensor>& inputs) const {
     std::vector<rprt_value> made(rprt_result_count(p_));
     ok(rprt_call(p_, arguments.data(), arguments.size(), made.data(), made.size()));
-    std::vector<Tensor> all;
+    std::vector<Tensor> all, of_value;
     for (const rprt_value& v : made) {
       if (v.kind == RPRT_NONE) all.emplace_back();
-      if (v.kind != RPRT_TENSOR) continue;
+      if (v.kind != RPRT_TENSOR) {
+        of_value.emplace_back();
+        continue;
+      }
+      const auto known =
+          std::find_if<const rprt_value*>(made.data(), &v, [&](const rprt_value& w) { return w.owner == v.owner; });
+      if (known != &v) {
+        all.push_back(of_value[static_cast<std::size_t>(known - made.data())]);
+        of_value.push_back(all.back());
+        continue;
+      }
+      if (const Tensor same = itself(v, arguments, inputs); same.defined()) {
+        all.push_back(same);
+        of_value.push_back(same);
+        continue;
+      }
       auto* t = static_cast<TensorImpl*>(v.owner);
       Storage* storage = t->storage;
       std::int64_t offset = t->offset;
@@ -62,6 +79,7 @@ class RtProgram {
           storage = in.impl()->storage, offset += in.impl()->offset;
       retain(storage);
       all.push_back(Tensor::adopt(new_impl(t->dtype, t->device, t->sizes, t->strides, t->rank, offset, storage)));
+      of_value.push_back(all.back());
     }
     for (rprt_value& v : made) rprt_release(&v);
     return all;
@@ -73,6 +91,21 @@ class RtProgram {
   }
 
  private:
+  /// The caller's own tensor that a result is; else undefined.
+  Tensor itself(const rprt_value& v, const std::vector<rprt_value>& arguments,
+                const std::vector<Tensor>& inputs) const {
+    if (v.integer < 0) {
+      rprt_info info;
+      ok(rprt_weight(p_, static_cast<std::size_t>(-v.integer) - 1, &info));
+      const auto at = bound_.find(info.name);
+      return at == bound_.end() ? Tensor() : at->second;
+    }
+    if (v.integer == 0) return {};
+    std::size_t tensor = 0;  // inputs begin with the tensors among the arguments
+    for (std::size_t a = 0; a + 1 < static_cast<std::size_t>(v.integer); ++a)
+      tensor += arguments[a].kind == RPRT_TENSOR;
+    return inputs.at(tensor);
+  }
   static void ok(std::int32_t code) {
     constexpr std::pair<std::int32_t, ErrorCode> kCodes[] = {{RPRT_SHAPE_MISMATCH, ErrorCode::ShapeMismatch},
                                                              {RPRT_DTYPE_MISMATCH, ErrorCode::DTypeMismatch},
@@ -87,6 +120,7 @@ class RtProgram {
     throw Error(ErrorCode::InvalidArgument, rprt_code_name(code), rprt_last_error());
   }
   rprt_program* p_ = nullptr;
+  std::map<std::string, Tensor> bound_;
 };
 
 /// Bytes, dtypes, sizes, and strides of what has more than one element along a dimension.
