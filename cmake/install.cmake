@@ -6,6 +6,10 @@ install(DIRECTORY include/reprise DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPON
 if(BUILD_SHARED_LIBS)
   install(TARGETS reprise EXPORT reprise_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
 endif()
+if(TARGET reprise_rt_shared)
+  install(TARGETS reprise_rt_shared EXPORT reprise_rt_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT rt NAMELINK_COMPONENT dev)
+  install(EXPORT reprise_rt_targets NAMESPACE reprise:: FILE reprise-rt-targets.cmake DESTINATION ${package_dir} COMPONENT dev)
+endif()
 # The archive: reprise itself, or what stands beside the shared library.
 set(archive "")
 if(TARGET reprise_archive)

@@ -14,12 +14,14 @@
 #include <map>
 #include <sstream>
 
+#include "base/errors.h"
 #include "base/fork.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/nearest.h"
 #include "base/shown.h"
+#include "device/cpu_level.h"
 #include "device/host_accounts.h"
 
 namespace reprise::device {
@@ -237,8 +239,43 @@ std::string CpuInfo::str() const {
   return s.str();
 }
 
-const CpuInfo& cpu_info() {
+namespace {
+
+constinit thread_local const CpuInfo* t_level = nullptr;  // CpuLevelScope
+
+const CpuInfo& detected() {
   static const CpuInfo& host = *new CpuInfo(query());
+  return host;
+}
+
+/// A processor of a level, with nothing that this machine has beside it. It stays.
+const CpuInfo& of_level(std::string_view level) {
+  static ForkMutex mu;
+  static auto& made = *new std::map<std::string, CpuInfo, std::less<>>;  // guarded by mu
+  const MutexLock lock(mu);
+  if (const auto it = made.find(level); it != made.end()) return it->second;
+  CpuInfo everything = detected();
+  for (const CpuFeature& f : kFeatures) everything.*f.has = true;
+  everything.emulates_bf16 = everything.emulates_amx = false, everything.most_bits = 512;
+  CpuInfo c = chosen(everything, std::string(level));
+  if (c.refusal.empty() && c.level.empty()) c.refusal = "no level of x86-64 is called " + shown(std::string(level));
+  if (!c.refusal.empty()) fail(ErrorCode::InvalidArgument, "cpu level", {}, c.refusal);
+  return made.emplace(level, std::move(c)).first->second;
+}
+
+}  // namespace
+
+CpuLevelScope::CpuLevelScope(std::string_view level) : before_(t_level) { t_level = &of_level(level); }
+CpuLevelScope::~CpuLevelScope() { t_level = before_; }
+
+bool has_cpu_level(std::string_view level) {
+  const CpuInfo c = chosen(cpu_info(), std::string(level));
+  return c.refusal.empty() && !c.level.empty() && !c.emulates_bf16 && !c.emulates_amx;
+}
+
+const CpuInfo& cpu_info() {
+  if (t_level) return *t_level;
+  const CpuInfo& host = detected();
   const std::string& knob = knobs().cpu;
   const int bits = knobs().vector_bits == 0 || knobs().vector_bits >= 512 ? 512
                    : knobs().vector_bits >= 256                           ? 256

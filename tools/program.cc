@@ -22,6 +22,7 @@ std::string text_of(const std::string& path) {
   out << p->weights.size() << " weights in the file, " << bytes << " bytes\n";
   for (const auto& in : p->inputs)
     if (in.weight && in.tied_to < 0 && !p->weights.contains(in.name)) out << "to be bound: " << in.name << "\n";
+  for (const auto& [level, code] : p->code) out << "machine code for " << level << ", " << code.size() << " bytes\n";
   return out.str();
 }
 

@@ -62,6 +62,13 @@ struct ExportOptions {
   Device device = Device::cpu();
 };
 
+/// For which processors a program is compiled ahead, so that it runs without a compiler (docs/runtime.md).
+struct CodeOptions {
+  /// Levels of x86-64, by the names of REPRISE_CPU: "x86_64_v2", "avx2", "avx512", "avx512_vnni", "avx512_bf16". Any
+  /// machine makes code for all of them; a runtime takes the highest that its machine has.
+  std::vector<std::string> levels = {"x86_64_v2", "avx2", "avx512"};
+};
+
 /// Which result is whose gradient. Outputs are named as in GraphSignature.
 struct BackwardSignature {
   std::map<std::string, std::string> gradients_to_parameters;
@@ -129,6 +136,12 @@ class ExportedProgram {
   void print_tabular(std::ostream&) const;   ///< a row for each input, node and output
   /// A row for each node: the number of the call that it is made of, of a derivative that of its forward, scope, line.
   void print_sequence_table(std::ostream&) const;
+
+  /// The program with machine code, which save() writes, too: such a file is called in processes that have no compiler
+  /// (reprise/rt.h). Sizes that are open stay open. Throws NotTraceable, with the reason and the line, for what a
+  /// runtime does not run: sizes that depend on data, kernels of registered operators, devices; InvalidArgument for an
+  /// unknown level.
+  ExportedProgram compile(const CodeOptions& options = {}, SourceLoc loc = SourceLoc::current()) const;
 
   /// Writes a file (docs/export_format.md), which takes its name when it is whole. `beside`: the weights go into that
   /// file, named relative to the program's folder, and not into the program's. Throws Io.

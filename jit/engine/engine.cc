@@ -43,6 +43,7 @@
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
 #include "jit/engine/module_tools.h"
+#include "jit/engine/objects.h"
 
 namespace reprise::jit {
 
@@ -306,8 +307,17 @@ KernelCache<Code>& cache() {
 
 }  // namespace
 
+CodePtr ObjectScope::compile(const std::string& key, const EmitFn& emit, std::string_view label) {
+  if (const auto at = made_.find(key); at != made_.end()) return at->second;
+  const InLlvm inside;
+  std::string name = "reprise_kernel_" + digest(key);
+  std::string object = compiled(key, name, shown_name(label, name), emit);
+  return made_.emplace(key, std::make_shared<ObjectCode>(std::move(object), std::move(name))).first->second;
+}
+
 CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view label) {
   epochs::let_fork_pass();
+  if (ObjectScope* objects = ObjectScope::current()) return objects->compile(key, emit, label);
   key += "; code " + std::to_string(code_key()) + "\n";
   return cache().get(key, [&] { return build(key, emit, label); });
 }

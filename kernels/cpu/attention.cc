@@ -5,6 +5,7 @@
 #include "base/errors.h"
 #include "kernels/cpu/attention_call.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/named.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels {
@@ -72,5 +73,7 @@ NativeLaunch attention_launch(const graph::Graph& g, const graph::Node& node, st
   out.operands = std::move(operands);
   return out;
 }
+
+NativeFn named::attention() { return attention_kernel; }
 
 }  // namespace reprise::kernels

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "kernels/cpu/block_bytes.h"
 #include "kernels/cpu/matmul_product.h"
+#include "kernels/launch/named.h"
 #include "kernels/reference/reference.h"
 
 namespace reprise::kernels::host {
@@ -205,3 +206,7 @@ void block_linear_reference(const NativeArgs& args) {
 }
 
 }  // namespace reprise::kernels::host
+
+namespace reprise::kernels {
+NativeFn named::block_linear() { return host::run; }
+}  // namespace reprise::kernels

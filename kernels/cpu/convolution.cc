@@ -28,6 +28,7 @@
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/windows.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/named.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 
@@ -259,5 +260,7 @@ NativeLaunch convolution_launch(const graph::Graph& g, const graph::Node& node, 
 }
 
 bool is_convolution(const NativeLaunch& l) { return l.fn == convolution_kernel || is_rows_convolution(l); }
+
+NativeFn named::convolution() { return convolution_kernel; }
 
 }  // namespace reprise::kernels

@@ -28,6 +28,7 @@
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/windows.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/named.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 
@@ -490,5 +491,7 @@ std::optional<NativeLaunch> rows_launch(const graph::Graph& g, const graph::Node
 }
 
 bool is_rows_convolution(const NativeLaunch& l) { return l.fn == rows_kernel; }
+
+NativeFn named::convolution_rows() { return rows_kernel; }
 
 }  // namespace reprise::kernels

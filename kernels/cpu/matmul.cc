@@ -11,6 +11,7 @@
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/scaled.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/named.h"
 #include "kernels/launch/product.h"
 #include "kernels/reference/reference.h"
 
@@ -443,5 +444,8 @@ void sum_in_place(Launch& product) {
   p.operands.back().kept = true;
   *sum_of(p) = static_cast<std::int64_t>(Sum::InPlace);
 }
+
+NativeFn named::linear() { return linear_kernel; }
+NativeFn named::bmm() { return bmm_kernel; }
 
 }  // namespace reprise::kernels

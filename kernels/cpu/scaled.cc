@@ -11,6 +11,7 @@
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/cpu/packed.h"
 #include "kernels/launch/layout.h"
+#include "kernels/launch/named.h"
 #include "kernels/launch/product.h"
 #include "kernels/launch/scales.h"
 #include "kernels/reference/reference.h"
@@ -588,5 +589,9 @@ NativeLaunch scaled_launch(const graph::Graph& g, const graph::Node& node, std::
       out.ints.push_back(tiles ? 1 : 0);
   return out;
 }
+
+NativeFn named::scaled() { return scaled_kernel; }
+NativeFn named::integers() { return int_kernel; }
+NativeFn named::packed_integers() { return int_packed_kernel; }
 
 }  // namespace reprise::kernels

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "kernels/launch/named.h"
 #include "kernels/reference/weights.h"
 
 namespace reprise::kernels {
@@ -209,5 +210,10 @@ Launch check_weights_launch(Operand weights, Int wanted, SourceLoc loc, std::str
   n.first_result = 1;
   return {std::move(n), std::move(name), loc, true, {}};
 }
+
+NativeFn named::copy() { return copy_kernel; }
+NativeFn named::check_index() { return check_index_kernel; }
+NativeFn named::last_places() { return last_places_kernel; }
+NativeFn named::check_weights() { return check_weights_kernel; }
 
 }  // namespace reprise::kernels

@@ -5,6 +5,7 @@
 #include "base/shown.h"
 #include "reprise/ops.h"
 #include "reprise/parameter.h"
+#include "runtime/export/code_file.h"
 #include "runtime/export/loaded.h"
 #include "runtime/export/sections.h"
 #include "tensor/impl.h"
@@ -15,13 +16,6 @@ namespace detail {
 
 namespace {
 
-constexpr std::string_view kBesideSection = "reprise.weights";
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-}
-
 /// The dimensions of a weight as its elements lie in memory: files have row-major tensors.
 std::vector<std::int64_t> memory_order(std::uint64_t word) {
   std::vector<std::int64_t> order;
@@ -30,16 +24,6 @@ std::vector<std::int64_t> memory_order(std::uint64_t word) {
   return order;
 }
 bool is_dense(std::uint64_t word) { return runtime::layout_class(word) == runtime::LayoutClass::Dense; }
-
-/// A tensor of a file as the program's layout has it.
-Tensor laid_out(const Tensor& read, const InputContract& in) {
-  if (!is_dense(in.word)) return read;
-  const std::vector<std::int64_t> order = memory_order(in.word);
-  std::vector<std::int64_t> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-  return read.permute(back);
-}
 
 /// Errors of the tensors' file are the program's.
 template <class F>
@@ -53,6 +37,24 @@ auto as_program(const char* op, SourceLoc loc, F&& f) {
 }
 
 }  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+Tensor laid_out(const Tensor& read, const InputContract& in, const std::string& from, const char* op, SourceLoc loc) {
+  const TensorImpl& t = *read.impl();
+  if (t.rank != runtime::rank_of_word(in.word))
+    fail(ErrorCode::FileFormat, op, loc, "'", shown(from), "': weight '", shown(in.name), "' has ",
+         static_cast<int>(t.rank), " dimensions, and the program takes ", runtime::rank_of_word(in.word));
+  if (!is_dense(in.word)) return read;
+  const std::vector<std::int64_t> order = memory_order(in.word);
+  std::int64_t sizes[kMaxRank], strides[kMaxRank];
+  for (std::size_t i = 0; i < order.size(); ++i) sizes[order[i]] = t.sizes[i], strides[order[i]] = t.strides[i];
+  retain(t.storage);
+  return Tensor::adopt(new_impl(t.dtype, t.device, sizes, strides, t.rank, t.offset, t.storage));
+}
 
 void save_program(const Program& p, const std::string& path, const std::string& beside, SourceLoc loc) {
   constexpr const char* kSave = "ExportedProgram::save";
@@ -75,6 +77,9 @@ void save_program(const Program& p, const std::string& path, const std::string& 
       save_safetensors(folder_of(path) + beside, tensors, {}, loc);
       tensors.clear();
     }
+    for (const auto& [level, code] : p.code)
+      tensors.emplace(std::string(kCodeTensor) + level,
+                      from_blob(const_cast<char*>(code.data()), {static_cast<std::int64_t>(code.size())}, kUInt8));
     save_safetensors(path, tensors, sections, loc);
   });
 }
@@ -96,10 +101,15 @@ std::shared_ptr<Program> open_program(const std::string& path, Reading how, Sour
   for (const InputContract& in : p->inputs) {
     if (!in.weight || !weights.contains(in.name)) continue;
     const Tensor read = as_program(kLoad, loc, [&] { return weights.at(in.name, loc); });
-    if (read.dim() != runtime::rank_of_word(in.word))
-      fail(ErrorCode::FileFormat, kLoad, loc, "'", shown(path), "': weight '", shown(in.name), "' has ", read.dim(),
-           " dimensions, and the program takes ", runtime::rank_of_word(in.word));
-    p->weights.emplace(in.name, laid_out(read, in));
+    p->weights.emplace(in.name, laid_out(read, in, path, kLoad, loc));
+  }
+  for (const std::string& name : file.names()) {
+    if (!name.starts_with(kCodeTensor)) continue;
+    const Tensor bytes = as_program(kLoad, loc, [&] { return file.at(name, loc); });
+    if (bytes.dtype() != kUInt8 || bytes.dim() != 1)
+      fail(ErrorCode::FileFormat, kLoad, loc, "'", shown(path), "': '", shown(name), "' is no machine code");
+    p->code.emplace(name.substr(kCodeTensor.size()),
+                    std::string(bytes.impl()->data(), static_cast<std::size_t>(bytes.impl()->numel())));
   }
   return p;
 }

@@ -17,6 +17,7 @@
 #include "reprise/parameter.h"
 #include "reprise/settings.h"
 #include "runtime/export/layout_word.h"
+#include "runtime/export/machine_code.h"
 #include "runtime/front/compiled.h"
 #include "runtime/trace/joint.h"
 #include "tensor/impl.h"
@@ -311,72 +312,27 @@ LoadedFunction::Arguments LoadedFunction::arguments(const GivenArguments& given)
 }
 
 void LoadedFunction::check_input(std::size_t i, const Tensor& t, const char* op, SourceLoc loc) const {
-  const InputContract& in = program->inputs[i];
   if (t.impl()->trace) bail(Bail::asks_state, op, loc);
-  if (in.any) return;
-  const TensorImpl& impl = *t.impl();
-  const std::uint64_t word = runtime::structure_word(impl);
-  auto wrong = [&](ErrorCode code) {
-    fail(code, op, loc, in.name, " is ", word_text(word), " of sizes ", t.sizes().vec(), ", and the program takes ",
-         word_text(in.word));
-  };
-  if (is_shape_only(impl.device)) wrong(ErrorCode::DeviceMismatch);
-  if (word != in.word) {
-    if ((word ^ in.word) & 0xff) wrong(ErrorCode::DTypeMismatch);
-    if ((word ^ in.word) >> 32) wrong(ErrorCode::DeviceMismatch);
-    if ((word ^ in.word) & ~runtime::kLayoutBits) wrong(ErrorCode::ShapeMismatch);
-    if (!runtime::fits(impl, in.word, in.shown_strides)) wrong(ErrorCode::InvalidArgument);
-  }
-  if (in.exact_strides && !runtime::has_strides_of(impl, in.word)) wrong(ErrorCode::InvalidArgument);
-  if (in.whole_storage && !covers_its_storage(impl))
-    fail(ErrorCode::InvalidArgument, op, loc, in.name, " is a part of its storage, and the program takes all of one");
+  detail::check_input(*program, i, *t.impl(), op, loc);
 }
 
+namespace {
+std::vector<std::int64_t> words_of(const std::vector<Scalar>& numbers) {
+  std::vector<std::int64_t> words;
+  for (const Scalar& n : numbers) words.push_back(n.word().hint());
+  return words;
+}
+std::vector<const TensorImpl*> impls_of(const std::vector<Tensor>& inputs) {
+  std::vector<const TensorImpl*> impls;
+  for (const Tensor& t : inputs) impls.push_back(t.impl());
+  return impls;
+}
+}  // namespace
+
 void LoadedFunction::check(const Arguments& a) const {
-  const Program& p = *program;
-  const char* const op = p.name.c_str();
-  auto impl = [&](std::size_t i) -> const TensorImpl& { return *a.inputs[i].impl(); };
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
-    if (!a.inputs[i].defined())
-      fail(ErrorCode::InvalidArgument, op, {}, "weight ", p.inputs[i].name,
-           " has no value: the program was saved without it, bind() one");
-    check_input(i, a.inputs[i], op, {});
-  }
-  std::vector<std::int64_t> words(2 * p.symbols.size());
-  for (std::size_t s = 0; s < p.symbols.size(); ++s) {
-    const SymbolFact& f = p.symbols[s];
-    if (f.of == SymbolFact::Of::Size) words[s] = impl(f.at).sizes[f.dim];
-    if (f.of == SymbolFact::Of::Stride) words[s] = impl(f.at).strides[f.dim];
-    if (f.of == SymbolFact::Of::Number) words[s] = a.numbers[f.at].word().hint();
-    if (f.declared.empty()) continue;
-    for (std::size_t j = 0; j < s; ++j)
-      if (p.symbols[j].declared == f.declared && words[j] != words[s])
-        fail(ErrorCode::InvalidArgument, op, {}, f.declared, " is ", words[j], " (", p.symbols[j].name, ") and ",
-             words[s], " (", f.name, ")");
-  }
-  if (const auto miss = p.guards.first_miss(words.data())) {
-    const guards::GuardSet::Told told = p.guards.told(*miss, words.data());
-    fail(ErrorCode::InvalidArgument, op, {}, told.names, " is ", told.seen, ", and the program was exported for ",
-         named_text(p, p.guards.text(*miss)));
-  }
-  for (const Relation& r : p.relations)
-    if (!r.holds(impl(r.a), impl(r.b)))
-      fail(ErrorCode::AliasConflict, op, {}, p.inputs[r.a].name, " and ", p.inputs[r.b].name,
-           " share memory in another way than when the program was exported");
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
-    if (!p.same_as.empty())
-      for (std::size_t j = 0; j < i; ++j)
-        if ((a.inputs[i].impl() == a.inputs[j].impl()) != (p.same_as[i] == p.same_as[j]))
-          fail(ErrorCode::AliasConflict, op, {}, p.inputs[j].name, " and ", p.inputs[i].name,
-               " are one tensor, or two, in another way than when the program was exported");
-    if (!p.graph.inputs[i].mutates_data) continue;
-    for (std::size_t j = 0; j < a.inputs.size(); ++j) {
-      const bool one = !p.same_as.empty() && p.same_as[i] == p.same_as[j];
-      if (i != j ? !one && overlaps(impl(i), impl(j)) : overlaps_itself(impl(i)))
-        fail(ErrorCode::AliasConflict, op, {}, p.inputs[i].name, " is written and overlaps ",
-             i == j ? "itself" : p.inputs[j].name);
-    }
-  }
+  for (const Tensor& t : a.inputs)
+    if (t.defined() && t.impl()->trace) bail(Bail::asks_state, program->name.c_str(), {});
+  check_call(*program, impls_of(a.inputs), words_of(a.numbers));
 }
 
 namespace {
@@ -389,13 +345,7 @@ std::vector<Int> computed_of(const Program& p, const std::vector<const Expr*>& t
   std::vector<std::uint32_t> slots;
   for (const Expr* e : told)
     if (e->kind() != ExprKind::Symbol) slots.push_back(program.add(e));
-  std::vector<std::int64_t> words(2 * p.symbols.size() + 1), values(program.size());
-  for (std::size_t s = 0; s < p.symbols.size(); ++s) {
-    const SymbolFact& f = p.symbols[s];
-    if (f.of == SymbolFact::Of::Size) words[s] = inputs[f.at].impl()->sizes[f.dim];
-    if (f.of == SymbolFact::Of::Stride) words[s] = inputs[f.at].impl()->strides[f.dim];
-    if (f.of == SymbolFact::Of::Number) words[s] = numbers[f.at].word().hint();
-  }
+  std::vector<std::int64_t> words = symbol_words(p, impls_of(inputs), words_of(numbers)), values(program.size());
   program.evaluate(words.data(), values.data());
   for (const std::uint32_t s : slots) all.push_back(values[s]);
   return all;
@@ -468,6 +418,11 @@ void ExportedProgram::print_tabular(std::ostream& out) const { detail::print_tab
 void ExportedProgram::print_sequence_table(std::ostream& out) const { detail::print_sequence_table(*program_, out); }
 void ExportedProgram::save(const std::string& path, const std::string& beside, SourceLoc loc) const {
   detail::save_program(*program_, path, beside, loc);
+}
+ExportedProgram ExportedProgram::compile(const CodeOptions& options, SourceLoc loc) const {
+  auto made = std::make_shared<detail::Program>(*program_);
+  for (const std::string& level : options.levels) made->code[level] = detail::machine_code(program_, level, loc);
+  return detail::ProgramAccess::exported(std::move(made));
 }
 LoadedProgram ExportedProgram::program(CompileOptions options) const {
   if (options.name == CompileOptions().name) options.name = "";

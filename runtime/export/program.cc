@@ -46,7 +46,7 @@ class Reader {
   }
 
   std::shared_ptr<Program> run() {
-    check_version();
+    check_sections(p_->sections, from_, op_, loc_);
     check_operators();
     try {
       signature();
@@ -72,18 +72,6 @@ class Reader {
     const auto at = p_->sections.find(std::string(name));
     if (at == p_->sections.end()) bad("it has no section '", name, "'");
     return at->second;
-  }
-
-  void check_version() const {
-    const std::string& version = section(kVersionSection);
-    int major = 0, minor = 0, end = 0;
-    if (std::sscanf(version.c_str(), "%5d.%5d%n", &major, &minor, &end) != 2 ||
-        end != static_cast<int>(version.size()) || major < 1 || minor < 0)
-      bad("its version is '", shown(version, 40), "', which is none");
-    if (major > kFormatMajor)
-      bad("it has version ", version, " of the format, and this library reads version ", kFormatMajor,
-          ": it was written by a newer one");
-    if (section(kHashSection) != hash_of(p_->sections)) bad("it is damaged: its hash is not that of its contents");
   }
 
   void check_operators() {
@@ -275,6 +263,7 @@ class Reader {
       for (const Int& size : m.layout.sizes)
         if (!size.is_symbolic() && size.hint() < 0) bad("input ", i, " has a negative size");
     }
+    for (std::size_t i = 0; i < g.inputs.size(); ++i) p_->inputs[i].written = g.inputs[i].mutates_data;
     for (const graph::OutputSpec& o : g.outputs) {
       using Kind = graph::OutputSpec::Kind;
       if (o.kind == Kind::HandleOfInput) bad("its graph returns the handle of an input");

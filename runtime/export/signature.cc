@@ -44,22 +44,6 @@ std::string symbol_name(const Program& p, std::uint32_t s) {
   return s < p.symbols.size() && !p.symbols[s].declared.empty() ? p.symbols[s].declared : "s" + std::to_string(s);
 }
 
-/// f(number) in the place of each s<number> in the text.
-template <class F>
-std::string with_symbols(std::string_view text, F&& f) {
-  std::string out;
-  auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i + 1;
-    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
-    const bool symbol = text[i] == 's' && end > i + 1 && end < i + 7 && (i == 0 || !in_word(text[i - 1])) &&
-                        (end == text.size() || !in_word(text[end]));
-    if (symbol) out += f(static_cast<std::uint32_t>(std::stoul(std::string(text.substr(i + 1, end - i - 1)))));
-    else out += text.substr(i, end - i);
-    i = end;
-  }
-  return out;
-}
 std::string declared_text(const Program& p, std::string_view text) {
   return with_symbols(text, [&](std::uint32_t s) { return symbol_name(p, s); });
 }
@@ -184,26 +168,6 @@ GraphSignature signature_of(const Program& p) {
   }
   s.in_spec = in_spec(p), s.out_spec = out_spec(p);
   return s;
-}
-
-std::string named_text(const Program& p, std::string_view text) {
-  return with_symbols(text, [&](std::uint32_t s) {
-    if (s >= p.symbols.size()) return "s" + std::to_string(s);
-    const SymbolFact& f = p.symbols[s];
-    return f.declared.empty() ? f.name : f.declared;
-  });
-}
-
-std::vector<std::string> guard_texts(const Program& p) {
-  std::vector<std::string> all;
-  for (std::uint32_t i = 0; i < p.guards.size(); ++i) all.push_back(named_text(p, p.guards.text(i)));
-  for (std::uint32_t i = 0; i < p.symbols.size(); ++i)
-    for (std::uint32_t j = 0; j < i; ++j)
-      if (!p.symbols[i].declared.empty() && p.symbols[i].declared == p.symbols[j].declared) {
-        all.push_back(p.symbols[i].name + " == " + p.symbols[j].name + "  ; both are " + p.symbols[i].declared);
-        break;
-      }
-  return all;
 }
 
 void print_readable(const Program& p, std::ostream& out) {

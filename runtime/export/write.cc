@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "base/shown.h"
 #include "graph/op.h"
 #include "guards/expr.h"
 #include "runtime/export/capture.h"
@@ -247,6 +248,24 @@ std::string hash_of(const Sections& all) {
   char hex[17];
   std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(h));
   return hex;
+}
+
+void check_sections(const Sections& all, const std::string& from, const char* op, SourceLoc loc) {
+  auto bad = [&](const auto&... parts) { fail(ErrorCode::FileFormat, op, loc, "'", shown(from), "': ", parts...); };
+  auto section = [&](std::string_view name) {
+    const auto at = all.find(std::string(name));
+    if (at == all.end()) bad("it has no section '", name, "'");
+    return at->second;
+  };
+  const std::string version = section(kVersionSection);
+  int major = 0, minor = 0, end = 0;
+  if (std::sscanf(version.c_str(), "%5d.%5d%n", &major, &minor, &end) != 2 || end != static_cast<int>(version.size()) ||
+      major < 1 || minor < 0)
+    bad("its version is '", shown(version, 40), "', which is none");
+  if (major > kFormatMajor)
+    bad("it has version ", version, " of the format, and this library reads version ", kFormatMajor,
+        ": it was written by a newer one");
+  if (section(kHashSection) != hash_of(all)) bad("it is damaged: its hash is not that of its contents");
 }
 
 std::string version_text() { return std::to_string(kFormatMajor) + "." + std::to_string(kFormatMinor); }

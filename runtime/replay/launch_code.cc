@@ -12,6 +12,7 @@
 #include "device/parallel.h"
 #include "jit/cpu/loop/compile.h"
 #include "jit/cpu/micro/compile.h"
+#include "jit/engine/objects.h"
 #include "jit/gpu/kernels/compile.h"
 #include "kernels/gpu/launches.h"
 
@@ -36,8 +37,9 @@ class Workshop {
   Workshop(std::vector<Job> jobs, const device::CodeTarget& target) : jobs_(std::move(jobs)), target_(target) {}
 
   void run(Makers makers) {
-    const auto threads = static_cast<std::int64_t>(std::min<std::size_t>(
-        makers == Makers::All ? static_cast<std::size_t>(device::num_threads()) : 1, jobs_.size()));
+    const bool alone = makers != Makers::All || jit::ObjectScope::current();
+    const auto threads = static_cast<std::int64_t>(
+        std::min<std::size_t>(alone ? 1 : static_cast<std::size_t>(device::num_threads()), jobs_.size()));
     if (threads <= 1) {
       work();
     } else {

@@ -24,7 +24,7 @@ fi
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-for deb in "$dir"/libreprise0_*.deb "$dir"/libreprise-dev_*.deb "$dir"/reprise-tools_*.deb; do
+for deb in "$dir"/libreprise0_*.deb "$dir"/libreprise-rt0_*.deb "$dir"/libreprise-dev_*.deb "$dir"/reprise-tools_*.deb; do
   [ -e "$deb" ] || fail "no $(basename "$deb")"
   dpkg-deb -x "$deb" "$work"
 done
@@ -39,4 +39,5 @@ foreign=$(nm -D --defined-only "$so" | awk '$2 ~ /[TBDRV]/ {print $3}' | c++filt
 inside=$(nm -D --defined-only "$so" | c++filt | grep -cE ' [TBDR] reprise::(graph|passes|kernels|jit|runtime|device|guards|log|timeline|epochs|files)::' || true)
 say "ok: $bytes bytes, needs $(printf '%s ' $needed)"
 say "exported: $(nm -D --defined-only "$so" | wc -l) names, of rooms inside $inside"
+python3 -B "$here/../../scripts/check_rt_symbols.py" "$(find "$work" -name 'libreprise-rt.so.0.*')" "$work/usr/include/reprise/rt.h"
 "$here/clients.sh" "$work/usr"
