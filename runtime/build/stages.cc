@@ -97,9 +97,12 @@ class Needs {
 
 class Cut {
  public:
-  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
+  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named,
+      const std::vector<detail::Decision>& decisions)
       : g_(std::move(g)), data_(data), assumed_(assumed), named_(named), known_after_(data.size(), kUnread),
-        read_back_(operators::read_back_op()) {}
+        read_back_(operators::read_back_op()) {
+    for (const detail::Decision& d : decisions) decided_.insert(d.assumed);
+  }
 
   /// `also`: what else depends on numbers than the graph.
   CutGraphs run(const std::vector<Int>& also) {
@@ -156,18 +159,23 @@ class Cut {
   void find_stages_once() {
     const Needs needs(*g_.env, data_, known_after_);
     // calls, and the first stage for those from there on; both ascending
-    std::vector<std::pair<std::int32_t, std::uint32_t>> from;
+    std::vector<std::pair<std::int32_t, std::uint32_t>> from, decided_from;
     for (const auto& [call, condition] : assumed_) {
       const std::uint32_t stage = needs.of(condition);
       if (from.empty() || from.back().second < stage) from.emplace_back(call, stage);
+      if (decided_.count(condition) && (decided_from.empty() || decided_from.back().second < stage))
+        decided_from.emplace_back(call, stage);
     }
     earliest_.clear(), last_ = 0;
     std::vector<std::uint32_t> of_value(g_.values.size());
     for (const Node& n : g_.nodes) {
       const std::uint32_t of_args = needs.of(n.args);
       std::uint32_t stage = of_args;
-      const auto after =
-          std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
+      auto behind = [&](const auto& those) {
+        return std::partition_point(those.begin(), those.end(),
+                                    [&](const auto& f) { return f.first <= n.info.sequence; });
+      };
+      const auto after = behind(from);
       if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n)))
         stage = std::prev(after)->second;
       // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places
@@ -177,7 +185,11 @@ class Cut {
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
-      if (is_read(n)) known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
+      if (!is_read(n)) continue;
+      // Decisions are asked in the order of the program.
+      if (const auto decided = behind(decided_from); decided != decided_from.begin())
+        stage = std::max(stage, std::prev(decided)->second), earliest_.back() = stage;
+      known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
     }
   }
 
@@ -311,6 +323,7 @@ class Cut {
   const std::vector<DataNumber>& data_;
   const Assumed& assumed_;
   const Named& named_;
+  std::set<const guards::Expr*> decided_;                            // assumptions that are decisions
   std::vector<std::uint32_t> known_after_, earliest_, computed_in_;  // by number, by node, by node
   std::vector<bool> crosses_;                                        // by value
   std::vector<ValueId> made_;                                        // what stages so far give, in order
@@ -321,8 +334,9 @@ class Cut {
 }  // namespace
 
 CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed,
-                          const std::vector<Int>& also, const Named& named) {
-  return Cut(std::move(g), data, assumed, named).run(also);
+                          const std::vector<Int>& also, const Named& named,
+                          const std::vector<detail::Decision>& decisions) {
+  return Cut(std::move(g), data, assumed, named, decisions).run(also);
 }
 
 namespace {
@@ -332,7 +346,7 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
                                        std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers,
                                        bool optimized) {
   const std::shared_ptr<guards::ShapeEnv> env = g.env;
-  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named);
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named, t.decisions);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
@@ -359,12 +373,30 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
   for (const MadeSizes& m : t.sizes)
     if (const std::optional<std::uint32_t> known = needs.of_read(m.sizes); known && *known > 0)
       before[*known - 1]->made.add_size_check(m.sizes, m.item_size, m.op);
+  std::uint32_t asked = 0;  // behind which stage all decisions so far have been
+  std::size_t next = 0;     // of them
   for (const guards::ShapeEnv::Assumption& a : env->assumed()) {
+    const bool decides = next < t.decisions.size() && t.decisions[next].assumed == a.condition;
     const std::uint32_t known = needs.of(a.condition);
-    if (known == 0) continue;  // of what nobody reads
-    Stage& s = *before[known - 1];
-    s.conditions.emplace_back(s.assumed.add(a.condition), to_string(a.condition));
+    if (known == 0) {  // of what nobody reads
+      REPRISE_CHECK(!decides, "nobody reads the number of a decision");
+      continue;
+    }
+    // No size follows from floats: such a decision may wait for those before it.
+    const std::uint32_t stage = decides && t.decisions[next].of_floats ? std::max(known, asked) : known;
+    Stage& s = *before[stage - 1];
+    Stage::Condition c;
+    c.slot = s.assumed.add(a.condition), c.text = to_string(a.condition);
+    if (decides) {
+      const detail::Decision& d = t.decisions[next];
+      c.decision = static_cast<std::int32_t>(next++);
+      c.outcome = {d.outcome, d.loc}, c.of_floats = d.of_floats, c.in_order = stage >= asked;
+      if (d.number) c.number_slot = static_cast<std::int32_t>(s.assumed.add(d.number));
+      asked = std::max(asked, stage);
+    }
+    s.conditions.push_back(std::move(c));
   }
+  REPRISE_CHECK(next == t.decisions.size(), "a decision is no assumption");
   return {std::move(before), *std::move(last)};
 }
 
@@ -390,6 +422,29 @@ StagedProgram build_staged(detail::Traced& t, kernels::Mode mode, Makers makers)
 
 std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) {
   return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false);
+}
+
+Stages build_prefix(detail::Traced&& t, const std::vector<Int>& wanted, kernels::Mode mode) {
+  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, {}, wanted, t.named);
+  Stages stages;
+  for (CutGraphs::Part& p : cut.parts) {
+    if (&p == &cut.parts.back()) break;
+    for (const Node& n : p.graph.nodes)
+      if (!graph::effects_of(n).repeatable())
+        bail(Bail::reads_value, "item", n.info.loc, "the function branches on a value that ", graph::op(n.op).name(),
+             " decides, which may not run twice");
+    passes::reinplace(p.graph);
+    kernels::Lowered lowered = lower_graph(p.graph, mode);
+    auto stage = std::make_unique<Stage>(
+        build_program(std::move(p.graph), std::move(lowered), {}, t.floats, t.uses_random, Int(0), Makers::Caller));
+    for (const auto& [number, tensor] : p.numbers) {
+      stage->reads.push_back({tensor, t.data[number].word});
+      stage->lines.push_back(t.data[number].loc);
+      stage->needed_by.push_back({"a branch on its value", t.data[number].loc});
+    }
+    stages.push_back(std::move(stage));
+  }
+  return stages;
 }
 
 void make_room(const Stages& stages, detail::FrameArray<std::int64_t>& values) {
@@ -424,9 +479,10 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
 }
 }  // namespace
 
-void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
-                std::vector<TensorImpl*>& inputs) {
-  if (stages.empty()) return;
+std::optional<PathMissed> run_stages(const Stages& stages, const std::string& name, std::int64_t* values,
+                                     std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
+                                     const detail::Outcomes* path) {
+  if (stages.empty()) return std::nullopt;
   inputs.resize(stages.front()->program.graph.inputs.size());
   for (const auto& stage : stages) {
     detail::Outputs out;
@@ -446,13 +502,25 @@ void run_stages(const Stages& stages, const std::string& name, std::int64_t* val
     }
     std::vector<std::int64_t> slots(stage->assumed.size());
     stage->assumed.evaluate(values, slots.data());
-    for (const auto& [slot, text] : stage->conditions)
-      if (!slots[slot])
-        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text,
-             ", which the compiled function takes for granted of what depends on data");
+    for (const Stage::Condition& c : stage->conditions) {
+      if (slots[c.slot]) continue;
+      if (path && c.decision >= 0) {
+        const auto decision = static_cast<std::uint32_t>(c.decision);
+        // It has been made, by another program of the same function, whose sums may be rounded in another way.
+        if (decision < path->size() && c.of_floats) continue;
+        if (decision >= path->size())
+          return PathMissed{decision,
+                            {c.number_slot >= 0 ? slots[static_cast<std::size_t>(c.number_slot)] : 1 - c.outcome.value,
+                             c.outcome.loc},
+                            c.in_order};
+      }
+      bail(Bail::asks_of_data, "compile", c.outcome.loc, "in this call it does not hold that ", c.text,
+           ", which the compiled function takes for granted of what depends on data");
+    }
     slots.resize(stage->made.size());
     stage->made.evaluate(values, slots.data());
   }
+  return std::nullopt;
 }
 
 std::string text_of(const Stage& s) {

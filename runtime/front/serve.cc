@@ -73,22 +73,27 @@ void run_or_undo(void (*function)(void*), void* ctx) {
 
 }  // namespace
 
-void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
+void run(const Specialization& s, CallFrame& f, Outputs& outputs) { run_on(s, f, outputs, nullptr); }
+
+std::optional<runtime::PathMissed> run_on(const Specialization& s, CallFrame& f, Outputs& outputs,
+                                          const Outcomes* path) {
   outputs.reading = true;  // as find() and compile() began
   if (s.assigned.empty()) [[likely]] {
-    run_specialization(s, f, outputs);
+    if (auto missed = run_specialization(s, f, outputs, path)) [[unlikely]]
+      return missed;
   } else {
     std::vector<Tensor> values;
     values.reserve(s.assigned.size());
-    run_specialization(s, f, outputs);
+    if (auto missed = run_specialization(s, f, outputs, path)) return missed;
     assign_variables(s, outputs, values);
   }
   if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]]
-    return;
+    return std::nullopt;
   if (timeline::on()) add_call_slice(s, f);
-  if (!s.unrepeatable) return;
+  if (!s.unrepeatable) return std::nullopt;
   fill_kept(s, outputs);
   s.variables->commit();
+  return std::nullopt;
 }
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {
