@@ -98,7 +98,9 @@ std::optional<std::int64_t> BranchTracer::outcome_of(const Expr* e, SourceLoc lo
   if (log::on(log::Channel::Branches))
     log::event(log::Event::decided, tracer_.name(),
                "decision " + std::to_string(number) + " (" + at(loc) + "): " + d.condition +
-                   (is_number ? " is " + std::to_string(outcome) : outcome ? " holds" : " does not hold") +
+                   (is_number ? " is " + std::to_string(outcome)
+                    : outcome ? " holds"
+                              : " does not hold") +
                    (follows_ ? ", as the call has found" : ""),
                {{"decision", number},
                 {"condition", d.condition},

@@ -104,9 +104,8 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
 Specialization::~Specialization() { profile_ends(*this); }
 
 bool Specialization::is_on_path(const Outcomes& path) const {
-  return path.size() <= branches.size() &&
-         std::equal(path.begin(), path.end(), branches.begin(),
-                    [](const Outcome& a, const Branch& b) { return a == b.outcome; });
+  return path.size() <= branches.size() && std::equal(path.begin(), path.end(), branches.begin(),
+                                                      [](const Outcome& a, const Branch& b) { return a == b.outcome; });
 }
 
 namespace {
@@ -465,11 +464,25 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
 [[gnu::noinline]] std::optional<runtime::PathMissed> replay_in_stages(const Specialization& s, CallFrame& f,
                                                                       std::vector<TensorImpl*> tensors,
                                                                       Outputs& outputs, std::int64_t& copied,
-                                                                      const Outcomes* path) {
+                                                                      const Outcomes* path,
+                                                                      std::shared_ptr<runtime::Handover>* hand) {
+  runtime::Handover local, *use = nullptr;
+  if (hand && !s.folding) {
+    use = *hand ? hand->get() : &local;
+    if (use->inputs != tensors || use->values.size() != f.values.size() ||
+        !std::equal(f.values.begin(), f.values.end(), use->values.begin()))
+      *use = {};
+  }
+  const std::size_t own = f.values.size(), given = tensors.size();
   runtime::make_room(s.before, f.values);
   std::vector<Tensor> made;
   std::optional<runtime::PathMissed> missed =
-      runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path);
+      runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path, use);
+  if (missed && use) {
+    use->inputs.assign(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(given));
+    use->values.assign(f.values.begin(), f.values.begin() + own);
+    if (!*hand) *hand = std::make_shared<runtime::Handover>(std::move(local));
+  }
   if (!missed) replay_last(s, f, tensors.data(), outputs, copied);
   return missed;
 }
@@ -549,7 +562,7 @@ std::optional<runtime::PathMissed> missed_path(const Specialization& s, CallFram
 }
 
 std::optional<runtime::PathMissed> run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
-                                                      const Outcomes* path) {
+                                                      const Outcomes* path, std::shared_ptr<runtime::Handover>* hand) {
   Numbers numbers;
   if (s.program.uses_random) {
     const std::int64_t count = random_count(s, f);
@@ -586,7 +599,7 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
     auto replay = [&] {
       std::optional<runtime::Folding::Added> folded;
       if (folds) folded.emplace(*s.folding, f);
-      missed = replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied, path);
+      missed = replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied, path, hand);
     };
     if (path && s.check) [[unlikely]] {  // what takes another path is nothing to compare
       std::optional<runtime::Folding::Added> folded;

@@ -94,7 +94,7 @@ struct Specialization {
   std::vector<Branch> branches;
   /// Of a call's frame before admission has appended to it.
   std::size_t own_values = 0, own_tensors = 0;
-  bool is_on_path(const Outcomes&) const;  ///< are its first decisions these?
+  bool is_on_path(const Outcomes&) const;      ///< are its first decisions these?
   runtime::Stages before;                      ///< of `program`, whose numbers they give; of most functions none
   std::vector<std::uint8_t> captured_wants;    ///< Traced::captured_wants
   std::shared_ptr<const Gradients> gradients;  ///< Traced::gradients
@@ -162,9 +162,9 @@ struct TraceOptions {
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words
   const std::function<void(Traced&)>* describe = nullptr;          ///< Compiled::describe; null: the graph says it all
   guards::Generality generality = {};                              ///< what it leaves open (Note [General traces])
-  bool branches = false;      ///< it may branch on values; false: that ends it
-  Outcomes path = {};         ///< decisions that are known
-  kernels::Mode mode = kernels::Mode::Full;  ///< of what runs to know others
+  bool branches = false;                                           ///< it may branch on values; false: that ends it
+  Outcomes path = {};                                              ///< decisions that are known
+  kernels::Mode mode = kernels::Mode::Full;                        ///< of what runs to know others
 };
 
 /// What a trace had seen by its end, whichever that was.
@@ -190,7 +190,7 @@ struct TracedCall {
   Traced traced;
   std::unique_ptr<FunctionBytes> function;
   std::shared_ptr<const passes::Registered> registered;
-  bool of_user = false;  ///< a user's function, rather than one operator
+  bool of_user = false;                         ///< a user's function, rather than one operator
   std::size_t own_values = 0, own_tensors = 0;  ///< Specialization::own_values
   std::int64_t trace_ns = 0;
   PhaseTimes phases{};
@@ -224,8 +224,9 @@ std::optional<std::string> wrong_of_data(const Specialization&, CallFrame&);
 std::optional<runtime::PathMissed> missed_path(const Specialization&, CallFrame&, const Outcomes& path);
 
 /// Runs it on a frame that admits() has accepted. `path`: as run_stages() takes it; what it gives says that nothing has
-/// been done.
+/// been done. `hand`: of the specialization that the call has left, and is leaving.
 std::optional<runtime::PathMissed> run_specialization(const Specialization&, CallFrame&, Outputs&,
-                                                      const Outcomes* path = nullptr);
+                                                      const Outcomes* path = nullptr,
+                                                      std::shared_ptr<runtime::Handover>* hand = nullptr);
 
 }  // namespace reprise::detail

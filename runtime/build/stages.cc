@@ -341,6 +341,16 @@ CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const As
 
 namespace {
 
+/// Stage::text and gives. Neither the function's name, nor the sizes of the traced call, nor what it gives.
+void describe(Stage& stage) {
+  Graph g = stage.program.graph;
+  for (const graph::OutputSpec& o : g.outputs) stage.gives.push_back(o.value.v);
+  g.name = "stage", g.outputs.clear();
+  stage.text = graph::print(g);
+  const std::size_t line = stage.text.find('\n'), hints = stage.text.rfind(" where ", line);
+  if (hints != std::string::npos) stage.text.erase(hints, line - hints);
+}
+
 /// `needed_by`: by number. `optimized`: what may be written in place is.
 std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also,
                                        std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers,
@@ -366,6 +376,7 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
       stage->lines.push_back(t.data[number].loc);
       stage->needed_by.push_back(needed_by.empty() ? ReadFor{} : needed_by[number]);
     }
+    if (!t.decisions.empty()) describe(*stage);
     before.push_back(std::move(stage));
   }
   // Lowering assumes, too.
@@ -464,7 +475,7 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
     const TensorImpl& t = *inputs[r.tensor];
     const Device d = t.device;
     if (device::runs_host_code(d)) {
-      there.push_back(Tensor::share(inputs[r.tensor]));
+      std::memcpy(&values[r.word], t.data(), sizeof(std::int64_t));
       continue;
     }
     there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
@@ -472,53 +483,118 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
   }
   for (Device d : from)
     device::backend(d).current_stream().synchronize(), device::throw_late(device::backend(d).current_stream());
-  for (std::size_t i = 0; i < there.size(); ++i)
-    std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
-  counters().numbers_read.add(there.size());
+  std::size_t next = 0;
+  if (!there.empty())
+    for (const Stage::Read& r : stage.reads)
+      if (!device::runs_host_code(inputs[r.tensor]->device))
+        std::memcpy(&values[r.word], there[next++].impl()->data(), sizeof(std::int64_t));
+  counters().numbers_read.add(stage.reads.size());
   counters().waits_for_numbers.add();
 }
+
+void run(const Stage& stage, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
+         std::vector<TensorImpl*>& inputs, std::ptrdiff_t number) {
+  detail::Outputs out;
+  std::int64_t copied = 0;
+  stage.recordings.get(values, name)->replay(values, inputs.data(), out, stage.results, &copied);
+  for (TensorImpl*& t : out.tensors) {
+    made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+    inputs.push_back(made.back().impl());
+  }
+  read(stage, inputs, values);
+  if (!log::on(log::Channel::Recordings)) return;
+  std::vector<std::int64_t> numbers;
+  for (const Stage::Read& r : stage.reads) numbers.push_back(values[r.word]);
+  log::event(log::Event::numbers_read, name, "stage " + std::to_string(number) + " " + text_of(stage),
+             {{"stage", number}, {"numbers", numbers}});
+}
+
+/// Stages of another specialization, one after the other, as far as this one's are the same.
+class Taking {
+ public:
+  explicit Taking(Handover* from) : from_(from) {
+    if (from) from->taken = 0, from->gave_more = false;
+  }
+  /// Does it stand for this one? Then what it has made and told is there.
+  bool take(const Stage& stage, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+    if (!from_ || !same_ || from_->taken == from_->stages.size()) return false;
+    const Stage& other = *from_->stages[from_->taken];
+    std::vector<std::size_t> which;
+    same_ = is_same(stage, other, which);
+    if (!same_) return false;
+    for (std::size_t i : which) {
+      made.push_back(from_->made[made_ + i]);
+      inputs.push_back(made.back().impl());
+    }
+    for (const Stage::Read& r : stage.reads) values[r.word] = from_->numbers[number_++];
+    made_ += other.gives.size();
+    ++from_->taken;
+    from_->gave_more = from_->gave_more || other.gives.size() > which.size();
+    return true;
+  }
+  /// The call leaves this specialization, too, behind its first `count` stages.
+  void leave(const Stages& stages, std::size_t count, const std::int64_t* values, const std::vector<Tensor>& made) {
+    if (!from_) return;
+    *from_ = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      from_->stages.push_back(stages[i].get());
+      for (const Stage::Read& r : stages[i]->reads) from_->numbers.push_back(values[r.word]);
+    }
+    from_->made = made;
+  }
+
+ private:
+  static bool is_same(const Stage& a, const Stage& b, std::vector<std::size_t>& which) {
+    if (a.text != b.text || a.reads.size() != b.reads.size()) return false;
+    for (std::size_t i = 0; i < a.reads.size(); ++i)
+      if (a.reads[i].tensor != b.reads[i].tensor || a.reads[i].word != b.reads[i].word) return false;
+    for (std::uint32_t v : a.gives) {
+      const auto at = std::find(b.gives.begin(), b.gives.end(), v);
+      if (at == b.gives.end()) return false;
+      which.push_back(static_cast<std::size_t>(at - b.gives.begin()));
+    }
+    return true;
+  }
+  Handover* const from_;
+  bool same_ = true;
+  std::size_t made_ = 0, number_ = 0;
+};
 }  // namespace
 
 std::optional<PathMissed> run_stages(const Stages& stages, const std::string& name, std::int64_t* values,
                                      std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
-                                     const detail::Outcomes* path) {
+                                     const detail::Outcomes* path, Handover* hand) {
   if (stages.empty()) return std::nullopt;
   inputs.resize(stages.front()->program.graph.inputs.size());
+  Taking others(hand);
+  constexpr std::size_t kFew = 16;
+  std::int64_t few[kFew];
+  std::vector<std::int64_t> many;
+  auto slots_of = [&](const guards::ExprProgram& p) {
+    if (p.size() > kFew) many.resize(std::max(many.size(), p.size()));
+    std::int64_t* const slots = p.size() > kFew ? many.data() : few;
+    p.evaluate(values, slots);
+    return slots;
+  };
   for (const auto& stage : stages) {
-    detail::Outputs out;
-    std::int64_t copied = 0;
-    stage->recordings.get(values, name)->replay(values, inputs.data(), out, stage->results, &copied);
-    for (TensorImpl*& t : out.tensors) {
-      made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
-      inputs.push_back(made.back().impl());
-    }
-    read(*stage, inputs, values);
-    if (log::on(log::Channel::Recordings)) {
-      std::vector<std::int64_t> numbers;
-      for (const Stage::Read& r : stage->reads) numbers.push_back(values[r.word]);
-      const std::string which = "stage " + std::to_string(&stage - stages.data());
-      log::event(log::Event::numbers_read, name, which + " " + text_of(*stage),
-                 {{"stage", &stage - stages.data()}, {"numbers", numbers}});
-    }
-    std::vector<std::int64_t> slots(stage->assumed.size());
-    stage->assumed.evaluate(values, slots.data());
+    if (!others.take(*stage, values, made, inputs)) run(*stage, name, values, made, inputs, &stage - stages.data());
+    const std::int64_t* const slots = slots_of(stage->assumed);
     for (const Stage::Condition& c : stage->conditions) {
       if (slots[c.slot]) continue;
       if (path && c.decision >= 0) {
         const auto decision = static_cast<std::uint32_t>(c.decision);
         // It has been made, by another program of the same function, whose sums may be rounded in another way.
         if (decision < path->size() && c.of_floats) continue;
-        if (decision >= path->size())
-          return PathMissed{decision,
-                            {c.number_slot >= 0 ? slots[static_cast<std::size_t>(c.number_slot)] : 1 - c.outcome.value,
-                             c.outcome.loc},
-                            c.in_order};
+        if (decision >= path->size()) {
+          others.leave(stages, static_cast<std::size_t>(&stage - stages.data()) + 1, values, made);
+          return PathMissed{
+              decision, {c.number_slot >= 0 ? slots[c.number_slot] : 1 - c.outcome.value, c.outcome.loc}, c.in_order};
+        }
       }
       bail(Bail::asks_of_data, "compile", c.outcome.loc, "in this call it does not hold that ", c.text,
            ", which the compiled function takes for granted of what depends on data");
     }
-    slots.resize(stage->made.size());
-    stage->made.evaluate(values, slots.data());
+    slots_of(stage->made);
   }
   return std::nullopt;
 }

@@ -36,13 +36,16 @@ struct Stage {
   struct Condition {
     std::uint32_t slot;
     std::string text;
-    std::int32_t decision = -1;    ///< which of the trace's (Note [Branches on values] in branches.h); -1: none
+    std::int32_t decision = -1;     ///< which of the trace's (Note [Branches on values] in branches.h); -1: none
     std::int32_t number_slot = -1;  ///< of a decision that is a number: where it stands
-    bool of_floats = false;        ///< Decision::of_floats
-    bool in_order = true;          ///< all decisions before it have been asked when it is asked
-    detail::Outcome outcome;       ///< of a decision, where the condition holds
+    bool of_floats = false;         ///< Decision::of_floats
+    bool in_order = true;           ///< all decisions before it have been asked when it is asked
+    detail::Outcome outcome;        ///< of a decision, where the condition holds
   };
   std::vector<Condition> conditions;
+  /// Of a function that branches on values: the graph as a text, without what it gives; which of its values it gives.
+  std::string text;
+  std::vector<std::uint32_t> gives;
   guards::ExprProgram made;  ///< asked behind those: the sizes that are then known of what the function makes
   mutable RecordingCache recordings;
 };
@@ -91,16 +94,29 @@ struct PathMissed {
   bool known = true;  ///< false: one before it may be another one, too
 };
 
+/// What the stages of a specialization have computed for a call that leaves it. Another one's first stages that compute
+/// the same and give no more need not run.
+struct Handover {
+  std::vector<const Stage*> stages;   ///< that have run
+  std::vector<Tensor> made;           ///< by them
+  std::vector<std::int64_t> numbers;  ///< likewise
+  std::vector<TensorImpl*> inputs;    ///< of the call, as it was admitted there
+  std::vector<std::int64_t> values;   ///< likewise
+  std::size_t taken = 0;              ///< stages that did not run, by whom it was handed to last
+  bool gave_more = false;             ///< than these took
+};
+
 /// Makes room for the numbers of the stages among a call's values.
 void make_room(const Stages&, detail::FrameArray<std::int64_t>& values);
 /// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last
 /// stage in `inputs`, which begin as the call's, of which `made` owns those that stages have made. Throws what a kernel
 /// reports, and Bailed where an assumption does not hold: no argument has been written.
 /// `path`: decisions that are known already; where a later one is another one, that is told. Null: such a one is an
-/// assumption like others.
+/// assumption like others. `hand`: what is handed over, of a call with the same inputs and values, and what of it was
+/// taken; where another path is told, what has been computed now.
 std::optional<PathMissed> run_stages(const Stages&, const std::string& name, std::int64_t* values,
                                      std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
-                                     const detail::Outcomes* path = nullptr);
+                                     const detail::Outcomes* path = nullptr, Handover* hand = nullptr);
 
 /// "gives 1 number that depends on data (model.cpp:41: mm has it as a size, model.cpp:42)": for explain() and logs.
 std::string text_of(const Stage&);

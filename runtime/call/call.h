@@ -7,6 +7,10 @@
 #include "reprise/compile.h"
 #include "runtime/call/outcomes.h"
 
+namespace reprise::runtime {
+struct Handover;  // runtime/build/stages.h
+}
+
 namespace reprise::detail {
 
 /// Whose guards hold, or null. One that is found stays until run()'s outputs are gone, whoever retires it meanwhile.
@@ -20,10 +24,11 @@ struct Eagerly {
 struct PathOfCall {
   Outcomes known;
   std::vector<const Specialization*> tried;
-  std::string missed;    ///< whose decision it was, and which, where it is
-  SourceLoc where;       ///< the latest
-  std::string from;      ///< the specialization that the latest miss was of
-  bool missing = false;  ///< nothing that was compiled takes this path
+  std::string missed;                       ///< whose decision it was, and which, where it is
+  SourceLoc where;                          ///< the latest
+  std::string from;                         ///< the specialization that the latest miss was of
+  bool missing = false;                     ///< nothing that was compiled takes this path
+  std::shared_ptr<runtime::Handover> hand;  ///< what its stages have computed; null: none has been left
 };
 /// While it lives this thread serves such a call: operators for which there is no code yet, and little to do, do
 /// without (runtime/front/eager.cc), since each would be waited for.

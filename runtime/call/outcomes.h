@@ -12,9 +12,7 @@ namespace reprise::detail {
 struct Outcome {
   std::int64_t value = 0;  ///< 0 or 1; of an integer that becomes a constant what it is
   SourceLoc loc;           ///< who asks; a question elsewhere is another one
-  friend bool operator==(const Outcome& a, const Outcome& b) {
-    return a.value == b.value && a.loc.line == b.loc.line;
-  }
+  friend bool operator==(const Outcome& a, const Outcome& b) { return a.value == b.value && a.loc.line == b.loc.line; }
 };
 /// From the first on.
 using Outcomes = std::vector<Outcome>;

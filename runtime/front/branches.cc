@@ -59,12 +59,14 @@ const Specialization* follow(Compiled& c, const Specialization& s, CallFrame& f,
 
 }  // namespace
 
-const Specialization* run_path(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs,
-                               PathOfCall& path) {
+const Specialization* run_path(Compiled& c, const Specialization& s, CallFrame& f, Outputs& outputs, PathOfCall& path) {
   path.missing = false;
-  const std::optional<runtime::PathMissed> missed = run_on(s, f, outputs, &path.known);
+  const std::optional<runtime::PathMissed> missed = run_on(s, f, outputs, &path.known, &path.hand);
   if (!missed) {
-    if (!path.tried.empty()) note_hit(c, s);
+    // Where the one before has computed all that this one needs, and more, calls go on to begin there: what changes
+    // over to this one runs no stage twice, the other way round it would.
+    const bool stays = path.hand && path.hand->gave_more && path.hand->taken == path.hand->stages.size();
+    if (!path.tried.empty() && !stays) note_hit(c, s);
     return nullptr;
   }
   const Specialization* next = follow(c, s, f, *missed, path);

@@ -294,8 +294,7 @@ class MissedCall {
 bool MissedCall::is_to_be_compiled(bool turn) {
   LockedCompiled lock(c_);
   // somebody else may have compiled it meanwhile
-  const Specialization* s =
-      path_ ? lookup_path(c_, frame_, frame_.hash(), known_, path_->tried) : lookup(c_, frame_);
+  const Specialization* s = path_ ? lookup_path(c_, frame_, frame_.hash(), known_, path_->tried) : lookup(c_, frame_);
   if (!s && !path_ && c_.leave_out_handles(frame_)) s = lookup(c_, frame_);
   if (s) {
     served_ = stays(s);

@@ -350,7 +350,8 @@ Compiled::BuildsOf Compiled::builds_of(const CallFrame& f, const Outcomes& path)
   std::erase_if(builds, [](const auto& b) { return !b->ended && b->process != fork_generation(); });
   BuildsOf of;
   for (const auto& b : builds)
-    if (b->path == path && b->structure == f.structure && b->seen.holds_for(f)) b->ended ? ++of.ended : of.going_on = true;
+    if (b->path == path && b->structure == f.structure && b->seen.holds_for(f))
+      b->ended ? ++of.ended : of.going_on = true;
   return of;
 }
 

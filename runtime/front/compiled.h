@@ -301,7 +301,8 @@ const Specialization* lookup(Compiled&, CallFrame&);
 const Specialization* lookup_path(Compiled&, CallFrame&, std::uint64_t hash, const Outcomes& path,
                                   const std::vector<const Specialization*>& tried);
 /// run() of a call with what is known of its path (run_specialization).
-std::optional<runtime::PathMissed> run_on(const Specialization&, CallFrame&, Outputs&, const Outcomes* path);
+std::optional<runtime::PathMissed> run_on(const Specialization&, CallFrame&, Outputs&, const Outcomes* path,
+                                          std::shared_ptr<runtime::Handover>* hand);
 /// It serves a call that another one was tried for: the next is tried with it first.
 void note_hit(Compiled&, const Specialization&);
 /// With `mu` held: the trees of decisions, with lines and calls; empty if there are none.

@@ -124,8 +124,8 @@ const Specialization* lookup_path(Compiled& c, CallFrame& f, std::uint64_t hash,
   return among->all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
                           [&](const Specialization& one) {
                             return one.decides && one.is_on_path(path) &&
-                                   std::find(tried.begin(), tried.end(), &one) == tried.end() && has_structure(one, f) &&
-                                   admits_alike(one, f);
+                                   std::find(tried.begin(), tried.end(), &one) == tried.end() &&
+                                   has_structure(one, f) && admits_alike(one, f);
                           });
 }
 

@@ -73,18 +73,18 @@ void run_or_undo(void (*function)(void*), void* ctx) {
 
 }  // namespace
 
-void run(const Specialization& s, CallFrame& f, Outputs& outputs) { run_on(s, f, outputs, nullptr); }
+void run(const Specialization& s, CallFrame& f, Outputs& outputs) { run_on(s, f, outputs, nullptr, nullptr); }
 
-std::optional<runtime::PathMissed> run_on(const Specialization& s, CallFrame& f, Outputs& outputs,
-                                          const Outcomes* path) {
+std::optional<runtime::PathMissed> run_on(const Specialization& s, CallFrame& f, Outputs& outputs, const Outcomes* path,
+                                          std::shared_ptr<runtime::Handover>* hand) {
   outputs.reading = true;  // as find() and compile() began
   if (s.assigned.empty()) [[likely]] {
-    if (auto missed = run_specialization(s, f, outputs, path)) [[unlikely]]
+    if (auto missed = run_specialization(s, f, outputs, path, hand)) [[unlikely]]
       return missed;
   } else {
     std::vector<Tensor> values;
     values.reserve(s.assigned.size());
-    if (auto missed = run_specialization(s, f, outputs, path)) return missed;
+    if (auto missed = run_specialization(s, f, outputs, path, hand)) return missed;
     assign_variables(s, outputs, values);
   }
   if (!(static_cast<int>(s.unrepeatable.has_value()) | static_cast<int>(timeline::on()))) [[likely]]

@@ -27,7 +27,7 @@
 namespace reprise::passes {
 struct Registered;
 struct TracedInput;
-}
+}  // namespace reprise::passes
 namespace reprise::autograd {
 class TraceTape;
 }
@@ -230,7 +230,7 @@ struct Traced {
   std::vector<std::shared_ptr<Variable>> met;
   /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
   std::vector<std::shared_ptr<Variable>> assigned;
-  std::vector<DataNumber> data;  ///< by the number that its read_back has
+  std::vector<DataNumber> data;     ///< by the number that its read_back has
   std::vector<Decision> decisions;  ///< in the order in which they were taken
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;

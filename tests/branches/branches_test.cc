@@ -19,9 +19,7 @@
 namespace reprise::test {
 namespace {
 
-Tensor vec(std::vector<float> v) {
-  return tensor_of(v, {static_cast<std::int64_t>(v.size())}).to(test_device());
-}
+Tensor vec(std::vector<float> v) { return tensor_of(v, {static_cast<std::int64_t>(v.size())}).to(test_device()); }
 Tensor f32(float v) { return vec({v}); }
 std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
 using Floats = std::vector<float>;
@@ -61,6 +59,40 @@ TEST(BranchTree, AWarmPathReadsEachNumberOnce) {
   EXPECT_EQ(host(f(vec({1, 2}))), (Floats{3, 5}));
   EXPECT_EQ((counter_snapshot() - before).numbers_read, 2);
   EXPECT_EQ((counter_snapshot() - before).waits_for_numbers, 2);
+}
+
+// One that changes over takes along what was computed: no number is read twice.
+TEST(BranchTree, APrefixIsHandedOver) {
+  auto f = compile([](Tensor x) {
+    const Tensor m = x.max();
+    if (m.item() > 3) return x * m;
+    if (x.sum().item() > 0) return x + m;
+    return x - m;
+  });
+  auto give = [](int i) { return vec({i % 3 == 0 ? 5.f : i % 3 == 1 ? 1.f : -1.f, -0.5f}); };
+  for (int i = 0; i < 3; ++i) f(give(i));
+  for (int i = 0; i < 9; ++i) {
+    const CounterSnapshot before = counter_snapshot();
+    const Floats got = host(f(give(i)));
+    EXPECT_EQ(got, (i % 3 == 0 ? Floats{25, -2.5f} : i % 3 == 1 ? Floats{2, 0.5f} : Floats{-0.5f, 0})) << i;
+    EXPECT_LE((counter_snapshot() - before).numbers_read, 2) << i;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// Where one path needs more of the prefix, calls begin there.
+TEST(BranchTree, CallsBeginWhereMoreIsGiven) {
+  auto f = compile([](Tensor x) {
+    const Tensor m = x * x + 1;
+    if (m.sum().item() > 5) return m * m;
+    return x + 1;
+  });
+  for (int i = 0; i < 4; ++i) f(f32(i % 2 ? 1.f : 4.f));
+  for (int i = 0; i < 8; ++i) {
+    const CounterSnapshot before = counter_snapshot();
+    EXPECT_EQ(host(f(f32(i % 2 ? 1.f : 4.f))), (Floats{i % 2 ? 2.f : 289.f}));
+    EXPECT_EQ((counter_snapshot() - before).numbers_read, 1) << i;
+  }
 }
 
 TEST(BranchTree, WritesWaitForTheLastDecision) {
@@ -160,8 +192,7 @@ TEST(BranchTree, IsBounded) {
   auto none = compile([](Tensor x) { return x.sum().item() > 1 ? x * 2 : x; }, {.branches = 0});
   EXPECT_EQ(host(none(f32(2))), Floats{4});
   EXPECT_EQ(none.stats().eager_fallbacks, 1);
-  EXPECT_EQ(error_of([] { compile([](Tensor x) { return x; }, {.branches = -1}); }).code(),
-            ErrorCode::InvalidArgument);
+  EXPECT_EQ(error_of([] { compile([](Tensor x) { return x; }, {.branches = -1}); }).code(), ErrorCode::InvalidArgument);
 }
 
 TEST(BranchTree, ALoopIsToldOfWhileLoop) {
@@ -251,11 +282,13 @@ TEST(BranchTree, WarmUpAndSeal) {
 }
 
 TEST(BranchTree, CheckedAndMeanwhile) {
-  auto f = compile([](Tensor x) {
-    x.add_(1);
-    if (x.sum().item() > 0) return x * 2;
-    return x - 1;
-  }, {.check = 1});
+  auto f = compile(
+      [](Tensor x) {
+        x.add_(1);
+        if (x.sum().item() > 0) return x * 2;
+        return x - 1;
+      },
+      {.check = 1});
   for (int i = 0; i < 8; ++i) {
     const float v = i % 2 ? 3.f : -3.f;
     EXPECT_EQ(host(f(f32(v))), (Floats{v > 0 ? (v + 1) * 2 : v}));

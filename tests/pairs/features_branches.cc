@@ -10,21 +10,26 @@ const Row rows[] = {
     PAIRS_ROW(3, 0, if (static_cast<bool>(in.yes)) return a * 2.0; return a * fit(a, b)),
     PAIRS_ROW(3, 0, if (static_cast<bool>(in.yes)) a.mul_(2); else a.add_(1); return a),
     PAIRS_ROW(2, 0, Int k = in.count.item().to_int(); if (k > 1) return a + k; return a * k),
-    PAIRS_ROW(2, 0, switch (in.count.item<std::int64_t>()) {
-      case 0: return a + 0.0;
-      case 1: return a * 0.5;
-      default: return a - fit(a, b);
-    }),
+    PAIRS_ROW(
+        2, 0,
+        switch (in.count.item<std::int64_t>()) {
+          case 0: return a + 0.0;
+          case 1: return a * 0.5;
+          default: return a - fit(a, b);
+        }),
     PAIRS_ROW(2, kSteps, a.mul_(0.5); if (a.max().item() > 0.317) a.add_(c); return a),
     PAIRS_ROW(2, 0, in.y.add_(1); if (in.y.sum().item() > 3.117) in.y.mul_(0.5); return a + in.y.sum()),
-    PAIRS_ROW(2, 0, if (in.x.sum().item() > 0.213) {
-      if (static_cast<bool>(in.yes)) return a + 1.0;
-      return a * 3.0;
-    } return a),
-    PAIRS_ROW(2, kSteps, Tensor t = a; for (int i = 0; i < 3; ++i) {
-      if (t.abs().max().item() < 0.417) break;
-      t = t * 0.7;
-    } return t),
+    PAIRS_ROW(
+        2, 0,
+        if (in.x.sum().item() > 0.213) {
+          if (static_cast<bool>(in.yes)) return a + 1.0;
+          return a * 3.0;
+        } return a),
+    PAIRS_ROW(
+        2, kSteps, Tensor t = a; for (int i = 0; i < 3; ++i) {
+          if (t.abs().max().item() < 0.417) break;
+          t = t * 0.7;
+        } return t),
     PAIRS_ROW(2, kSteps, Tensor some = masked_select(a, a > 0.513); if (some.size(0) > 2) return a + some.sum();
               return a),
     PAIRS_ROW(2, 0, if (static_cast<bool>(in.mask.any()) && in.count.item() < 2) return flat(a).t(); return flat(a)),
