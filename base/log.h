@@ -24,9 +24,10 @@ enum class Channel : std::uint8_t {
   Memory,
   Epilogue,
   Compile,
+  Branches,
   Warning
 };
-inline constexpr int kChannelCount = 11;
+inline constexpr int kChannelCount = 12;
 std::string_view channel_name(Channel);
 
 namespace detail {

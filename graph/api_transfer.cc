@@ -79,7 +79,7 @@ void copy_across(const Tensor& self, const Tensor& src, bool non_blocking, Sourc
 }
 [[gnu::noinline]] Scalar call_item(const Tensor& self, SourceLoc loc) {
   const Tensor one = call1(OpId::item, {arg(self)}, loc);
-  TraceQuestions* const trace = one.impl() && one.impl()->trace ? trace_questions() : nullptr;
+  TraceQuestions* const trace = one.impl() ? trace_questions() : nullptr;  // also of a captured tensor
   return trace ? trace->element_of(one, loc) : element(one, loc);
 }
 
@@ -114,7 +114,7 @@ Scalar Tensor::item(SourceLoc loc) const {
 
 Tensor::operator bool() const {
   const Scalar s = item({});
-  return s.to_double() != 0;
+  return s.is_symbolic() ? static_cast<bool>(s != 0) : s.to_double() != 0;  // in a trace a branch on a value
 }
 
 Tensor pin_memory(const Tensor& self, Device device, SourceLoc loc) {

@@ -9,7 +9,9 @@
 // when the number is there, and a call of which it is not true is served eagerly, which knows the right error, or that
 // there is none. A question that these decide is decided. One that they leave open would be a guard that nobody can
 // check before the call: an operator's, whether something is empty, or of size 1, is taken to be answered no, another
-// assumption; any other ends the trace (Bail::asks_of_data) with the line that asked, and the function stays eager.
+// assumption; what the program itself asks is a branch on a value, of which the trace follows the side that this call
+// takes (guards/data_decider.h, Note [Branches on values] in runtime/build/branches.h); any other ends the trace
+// (Bail::asks_of_data) with the line that asked, and the function stays eager.
 // Arithmetic of such numbers that may not fit 64 bits wraps, as the program's does (Note [Exact]), and asks nothing.
 //
 // In the graph an operator reprise::read_back (operators/read_back.cc) says of which tensor the symbol is the element.
@@ -19,8 +21,11 @@
 // stages. Between two of them the numbers are read, what was declared is checked, and they join the call's values: the
 // next stage's recording is found by the sizes and numbers that it depends on, as any recording is, and made in
 // microseconds where they are new. So no number is compiled for, and a call that fails on the way has changed nothing.
+#include <utility>
+
 #include "base/bail.h"
 #include "base/errors.h"
+#include "guards/data_decider.h"
 #include "guards/shape_env_impl.h"
 
 namespace reprise::guards {
@@ -74,10 +79,25 @@ std::optional<bool> usual_answer(const Expr* e) {
 
 bool ShapeEnv::decide_of_data(const Expr* e, SourceLoc where) {
   const std::optional<bool> usual = in_library() ? usual_answer(e) : std::nullopt;
-  if (!usual) refuse_of_data(e, where);
+  std::optional<bool> answer = usual;
+  if (DataDecider* by = usual || in_library() ? nullptr : DataDeciderScope::of(*this))
+    answer = by->decide(e, where ? where : impl_->asked);
+  if (!answer) refuse_of_data(e, where);
   const Expr* args[] = {e};
-  assume(*usual ? e : make(ExprKind::Not, args));
-  return *usual;
+  assume(*answer ? e : make(ExprKind::Not, args));
+  return *answer;
+}
+
+namespace {
+constinit thread_local DataDeciderScope* t_decider = nullptr;
+}
+DataDeciderScope::DataDeciderScope(const ShapeEnv& of, DataDecider* by)
+    : of_(&of), by_(by), around_(std::exchange(t_decider, this)) {}
+DataDeciderScope::~DataDeciderScope() { t_decider = around_; }
+DataDecider* DataDeciderScope::of(const ShapeEnv& env) {
+  for (const DataDeciderScope* s = t_decider; s; s = s->around_)
+    if (s->of_ == &env) return s->by_;
+  return nullptr;
 }
 
 void ShapeEnv::refuse_of_data(const Expr* asked, SourceLoc where, bool is_pin) const {

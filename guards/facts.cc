@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "guards/data_decider.h"
 #include "guards/general.h"
 #include "guards/shape_env_impl.h"
 
@@ -306,7 +307,14 @@ std::int64_t ShapeEnv::pin(const Expr* e, SourceLoc where, const char* why) {
   if (e->is_const()) return e->value();
   std::int64_t v = evaluate_hint(e);
   if (Supposing::ask()) return v;
-  if (of_data(e)) refuse_of_data(e, where, true);
+  if (of_data(e)) {
+    DataDecider* const by = in_library() ? nullptr : DataDeciderScope::of(*this);
+    const std::optional<std::int64_t> value = by ? by->value(e, where ? where : impl_->asked) : std::nullopt;
+    if (!value) refuse_of_data(e, where, true);
+    const Expr* equation[] = {e, constant(*value)};
+    assume(make(ExprKind::Eq, equation));
+    return *value;
+  }
   const Expr* args[] = {e, constant(v)};
   const Expr* condition = make(ExprKind::Eq, args);
   if (prove(condition) != std::optional<bool>(true)) record(condition, where, why);

@@ -97,6 +97,10 @@ struct CompileOptions {
   bool late_faults = false;
   BackwardCompile backward = BackwardCompile::Auto;
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;
+  /// Paths kept for calls of one structure where the function branches on values of tensors (docs/branches.md). At the
+  /// limit a call that takes another path evicts the one that has been idle for 1,000 calls, or runs eagerly. 0: a
+  /// function that branches on values runs eagerly.
+  int branches = 16;
   /// Compiles the graphs of this function, and of its derivative, in place of Reprise (backend.h).
   Backend backend = {};
 };

@@ -31,6 +31,12 @@ struct Stats {
   /// of frozen tensors (docs/freezing.md), that calls of the live specializations find computed
   std::int64_t folded_values = 0;
   std::int64_t folded_bytes = 0;  ///< of those, some of which other functions share
+  /// Where the function branches on values of tensors (docs/branches.md).
+  struct Branches {
+    std::int64_t paths = 0;       ///< live specializations that rely on such a decision
+    std::int64_t dispatches = 0;  ///< a decision was another one, and the path that has it was there
+    std::int64_t traced = 0;      ///< it was not there, and was traced
+  } branches;
   std::int64_t copied_bytes = 0;  ///< by launches and epilogues where eager copies nothing
   double dispatch_ns = 0;         ///< flattening, guards and lookup of a call: average over sampled calls
   /// Those by reason, the most frequent first; docs/logs.md lists the reasons.

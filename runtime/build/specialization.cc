@@ -19,6 +19,7 @@
 #include "graph/tape_seam.h"
 #include "passes/layouts.h"
 #include "passes/pass.h"
+#include "runtime/build/branches.h"
 #include "runtime/build/call_slice.h"
 #include "runtime/build/folding.h"
 #include "runtime/build/process_profile.h"
@@ -104,6 +105,11 @@ Specialization::Specialization(std::string its_name, FrameArray<std::uint64_t> i
 
 Specialization::~Specialization() { profile_ends(*this); }
 
+bool Specialization::is_on_path(const Outcomes& path) const {
+  return path.size() <= branches.size() && std::equal(path.begin(), path.end(), branches.begin(),
+                                                      [](const Outcome& a, const Branch& b) { return a == b.outcome; });
+}
+
 namespace {
 
 passes::Partitioner partitioner(BackwardKeeps keeps) {
@@ -120,11 +126,14 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
   InputPlan plan;
   plan.may_grow = options.may_retrace;
   facts.words = static_cast<std::uint32_t>(frame.values.size());
+  facts.call_tensors = static_cast<std::uint32_t>(frame.tensors.size());
   auto note = [&](const Tracer& tracer, const graph::SettingsWatch& settings) {
     facts.tensors = tracer.tensor_facts();
     facts.settings = settings.seen();
     facts.more = tracer.depends_on_more();
     facts.may_fail = tracer.may_fail();
+    facts.path.clear();
+    for (const Decision& d : tracer.decisions()) facts.path.push_back({d.outcome, d.loc});
   };
   for (;;) {
     Tracer tracer(name, frame, options.handles, plan);
@@ -132,6 +141,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
     tracer.freeze = options.freeze;
+    tracer.decides = options.branches;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
     bool finished = false;  // from then on the tracer has nothing to tell
@@ -144,6 +154,8 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       const CallNumbersScope calls;
       autograd::TraceTape tape;
       tracer.tape = &tape;
+      runtime::BranchTracer branches(tracer, options.mode, options.path);
+      const guards::DataDeciderScope decides(*tracer.env(), options.branches ? &branches : nullptr);
       body(ctx, tracer);
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
       tracer.capture_assigned();
@@ -232,6 +244,8 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
                   std::move(function),
                   options.registered,
                   options.handles != nullptr,
+                  facts.words,
+                  facts.call_tensors,
                   trace_ns,
                   phases,
                   options.generality};
@@ -345,9 +359,14 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   std::shared_ptr<const Gradients> gradients = std::move(traced.gradients);
   const std::vector<graph::TapeBase> bases = std::move(traced.bases);
   const std::vector<graph::ViewMade> made = std::move(traced.made);
+  std::vector<Specialization::Branch> branches;
+  for (Decision& d : traced.decisions)
+    branches.push_back({{d.outcome, d.loc}, std::move(d.condition), d.number != nullptr});
   std::vector<std::shared_ptr<Variable>> met = std::move(traced.met);
   auto s = std::make_unique<Specialization>(std::move(call.name), std::move(call.structure), std::move(traced),
                                             *std::move(built), std::move(call.function));
+  s->branches = std::move(branches), s->decides = !s->branches.empty();
+  s->own_values = call.own_values, s->own_tensors = call.own_tensors;
   s->before = std::move(before), s->random_count = std::move(random_count);
   s->folding = std::move(folding);
   if (knobs().profile) profile_from_start(*s);
@@ -444,12 +463,30 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
 }
 
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
-[[gnu::noinline]] void replay_in_stages(const Specialization& s, CallFrame& f, std::vector<TensorImpl*> tensors,
-                                        Outputs& outputs, std::int64_t& copied) {
+[[gnu::noinline]] std::optional<runtime::PathMissed> replay_in_stages(const Specialization& s, CallFrame& f,
+                                                                      std::vector<TensorImpl*> tensors,
+                                                                      Outputs& outputs, std::int64_t& copied,
+                                                                      const Outcomes* path,
+                                                                      std::shared_ptr<runtime::Handover>* hand) {
+  runtime::Handover local, *use = nullptr;
+  if (hand && !s.folding) {
+    use = *hand ? hand->get() : &local;
+    if (use->inputs != tensors || use->values.size() != f.values.size() ||
+        !std::equal(f.values.begin(), f.values.end(), use->values.begin()))
+      *use = {};
+  }
+  const std::size_t own = f.values.size(), given = tensors.size();
   runtime::make_room(s.before, f.values);
   std::vector<Tensor> made;
-  runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
-  replay_last(s, f, tensors.data(), outputs, copied);
+  std::optional<runtime::PathMissed> missed =
+      runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path, use);
+  if (missed && use) {
+    use->inputs.assign(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(given));
+    use->values.assign(f.values.begin(), f.values.begin() + own);
+    if (!*hand) *hand = std::make_shared<runtime::Handover>(std::move(local));
+  }
+  if (!missed) replay_last(s, f, tensors.data(), outputs, copied);
+  return missed;
 }
 
 /// A replay, beside which the traced program runs if it is one of the first (REPRISE_VERIFY=2).
@@ -489,7 +526,10 @@ struct StageValues {
 };
 }  // namespace
 
-std::optional<std::string> wrong_of_data(const Specialization& s, CallFrame& f) {
+namespace {
+/// None but the stages, whose numbers go again.
+std::optional<std::string> run_stages_alone(const Specialization& s, CallFrame& f, const Outcomes* path,
+                                            std::optional<runtime::PathMissed>& missed) {
   Numbers numbers;
   try {
     if (s.program.uses_random) {
@@ -500,17 +540,31 @@ std::optional<std::string> wrong_of_data(const Specialization& s, CallFrame& f) 
     }
     if (any_discarded.load(std::memory_order_relaxed)) return std::nullopt;  // that is an error
     const StageValues values{f};
+    std::optional<runtime::Folding::Added> folded;
+    if (s.folding && s.folding->folds) folded.emplace(*s.folding, f);
     runtime::make_room(s.before, f.values);
     std::vector<Tensor> made;
     std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
-    runtime::run_stages(s.before, s.name, f.values.data(), made, tensors);
+    missed = runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::NotTraceable) return e.message();
   }
   return std::nullopt;
 }
+}  // namespace
 
-void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs) {
+std::optional<std::string> wrong_of_data(const Specialization& s, CallFrame& f) {
+  std::optional<runtime::PathMissed> missed;
+  return run_stages_alone(s, f, nullptr, missed);
+}
+std::optional<runtime::PathMissed> missed_path(const Specialization& s, CallFrame& f, const Outcomes& path) {
+  std::optional<runtime::PathMissed> missed;
+  run_stages_alone(s, f, &path, missed);
+  return missed;
+}
+
+std::optional<runtime::PathMissed> run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs,
+                                                      const Outcomes* path, std::shared_ptr<runtime::Handover>* hand) {
   Numbers numbers;
   if (s.program.uses_random) {
     const std::int64_t count = random_count(s, f);
@@ -543,11 +597,22 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
     });
   } else {
     const StageValues values{f};
-    replay_checked(s, f, outputs, [&] {
+    std::optional<runtime::PathMissed> missed;
+    auto replay = [&] {
       std::optional<runtime::Folding::Added> folded;
       if (folds) folded.emplace(*s.folding, f);
-      replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied);
-    });
+      missed = replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied, path, hand);
+    };
+    if (path && s.check) [[unlikely]] {  // what takes another path is nothing to compare
+      std::optional<runtime::Folding::Added> folded;
+      if (folds) folded.emplace(*s.folding, f);
+      std::vector<Tensor> made;
+      std::vector<TensorImpl*> tensors(f.tensors.begin(), f.tensors.end());
+      runtime::make_room(s.before, f.values);
+      missed = runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path);
+    }
+    if (!missed) replay_checked(s, f, outputs, replay);
+    if (missed) return missed;
     if (views) view_numbers = s.views->numbers(f.values.data());
   }
   numbers.keep();  // they are used
@@ -562,6 +627,7 @@ void run_specialization(const Specialization& s, CallFrame& f, Outputs& outputs)
   for (std::uint32_t i : s.written_anew) count_write(*f.tensors[i]->storage);
   s.replays.fetch_add(1, std::memory_order_relaxed);
   if (copied) s.copied_bytes.fetch_add(copied, std::memory_order_relaxed);
+  return std::nullopt;
 }
 
 }  // namespace reprise::detail

@@ -47,6 +47,7 @@ struct Specialization {
   bool at_once = false;
   /// `at_once`, with few words and short guards: admission makes no call
   bool quick = false;
+  bool decides = false;            ///< has `branches`
   const graph::Settings settings;  ///< of the thread, as far as the function depends on them
   const guards::GuardSet guards;
   const runtime::Program program;
@@ -87,6 +88,16 @@ struct Specialization {
   std::shared_ptr<const runtime::BackendProgram> by_backend;  ///< what its graph calls; null: Reprise has compiled it
   const std::uint64_t serial;  ///< unique in the process: keys what threads remember about it
   mutable runtime::RecordingCache recordings;
+  /// Branches on values that its program relies on, in order (Note [Branches on values] in runtime/build/branches.h).
+  struct Branch {
+    Outcome outcome;
+    std::string condition;
+    bool is_number;
+  };
+  std::vector<Branch> branches;
+  /// Of a call's frame before admission has appended to it.
+  std::size_t own_values = 0, own_tensors = 0;
+  bool is_on_path(const Outcomes&) const;      ///< are its first decisions these?
   runtime::Stages before;                      ///< of `program`, whose numbers they give; of most functions none
   std::vector<std::uint8_t> captured_wants;    ///< Traced::captured_wants
   std::shared_ptr<const Gradients> gradients;  ///< Traced::gradients
@@ -154,6 +165,9 @@ struct TraceOptions {
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words
   const std::function<void(Traced&)>* describe = nullptr;          ///< Compiled::describe; null: the graph says it all
   guards::Generality generality = {};                              ///< what it leaves open (Note [General traces])
+  bool branches = false;                                           ///< it may branch on values; false: that ends it
+  Outcomes path = {};                                              ///< decisions that are known
+  kernels::Mode mode = kernels::Mode::Full;                        ///< of what runs to know others
 };
 
 /// What a trace had seen by its end, whichever that was.
@@ -165,6 +179,8 @@ struct TraceFacts {
   /// it had met operators that fail by their elements (an index out of range)
   bool may_fail = false;
   std::uint32_t words = 0;  ///< values of the call
+  std::uint32_t call_tensors = 0;
+  Outcomes path;  ///< decisions that it has taken
   /// Of calls that are no different in it the trace would have been the same.
   Seen seen() const;
 };
@@ -177,7 +193,8 @@ struct TracedCall {
   Traced traced;
   std::unique_ptr<FunctionBytes> function;
   std::shared_ptr<const passes::Registered> registered;
-  bool of_user = false;  ///< a user's function, rather than one operator
+  bool of_user = false;                         ///< a user's function, rather than one operator
+  std::size_t own_values = 0, own_tensors = 0;  ///< Specialization::own_values
   std::int64_t trace_ns = 0;
   PhaseTimes phases{};
   guards::Generality generality = {};
@@ -206,8 +223,13 @@ void assign_variables(const Specialization&, const Outputs&, std::vector<Tensor>
 /// a kernel fails, which who runs it will hear. Nothing is changed: neither an argument nor the generator, and the
 /// frame is as before.
 std::optional<std::string> wrong_of_data(const Specialization&, CallFrame&);
+/// The same for its decisions: where the call takes another path behind `path`. What else is wrong is not told.
+std::optional<runtime::PathMissed> missed_path(const Specialization&, CallFrame&, const Outcomes& path);
 
-/// Runs it on a frame that admits() has accepted.
-void run_specialization(const Specialization&, CallFrame&, Outputs&);
+/// Runs it on a frame that admits() has accepted. `path`: as run_stages() takes it; what it gives says that nothing has
+/// been done. `hand`: of the specialization that the call has left, and is leaving.
+std::optional<runtime::PathMissed> run_specialization(const Specialization&, CallFrame&, Outputs&,
+                                                      const Outcomes* path = nullptr,
+                                                      std::shared_ptr<runtime::Handover>* hand = nullptr);
 
 }  // namespace reprise::detail

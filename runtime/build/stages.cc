@@ -97,9 +97,12 @@ class Needs {
 
 class Cut {
  public:
-  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named)
+  Cut(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed, const Named& named,
+      const std::vector<detail::Decision>& decisions)
       : g_(std::move(g)), data_(data), assumed_(assumed), named_(named), known_after_(data.size(), kUnread),
-        read_back_(operators::read_back_op()) {}
+        read_back_(operators::read_back_op()) {
+    for (const detail::Decision& d : decisions) decided_.insert(d.assumed);
+  }
 
   /// `also`: what else depends on numbers than the graph.
   CutGraphs run(const std::vector<Int>& also) {
@@ -156,18 +159,23 @@ class Cut {
   void find_stages_once() {
     const Needs needs(*g_.env, data_, known_after_);
     // calls, and the first stage for those from there on; both ascending
-    std::vector<std::pair<std::int32_t, std::uint32_t>> from;
+    std::vector<std::pair<std::int32_t, std::uint32_t>> from, decided_from;
     for (const auto& [call, condition] : assumed_) {
       const std::uint32_t stage = needs.of(condition);
       if (from.empty() || from.back().second < stage) from.emplace_back(call, stage);
+      if (decided_.count(condition) && (decided_from.empty() || decided_from.back().second < stage))
+        decided_from.emplace_back(call, stage);
     }
     earliest_.clear(), last_ = 0;
     std::vector<std::uint32_t> of_value(g_.values.size());
     for (const Node& n : g_.nodes) {
       const std::uint32_t of_args = needs.of(n.args);
       std::uint32_t stage = of_args;
-      const auto after =
-          std::partition_point(from.begin(), from.end(), [&](const auto& f) { return f.first <= n.info.sequence; });
+      auto behind = [&](const auto& those) {
+        return std::partition_point(those.begin(), those.end(),
+                                    [&](const auto& f) { return f.first <= n.info.sequence; });
+      };
+      const auto after = behind(from);
       if (after != from.begin() && std::prev(after)->second > stage && (of_args > 0 || relies_on_numbers(n)))
         stage = std::prev(after)->second;
       // A number that an assumption has put another one in the place of: where that is wrong, rows are taken for places
@@ -177,7 +185,11 @@ class Cut {
       for_each_value(n, [&](ValueId v) { stage = std::max(stage, of_value[v.v]); });
       for (ValueId r : n.results) of_value[r.v] = stage;
       earliest_.push_back(stage);
-      if (is_read(n)) known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
+      if (!is_read(n)) continue;
+      // Decisions are asked in the order of the program.
+      if (const auto decided = behind(decided_from); decided != decided_from.begin())
+        stage = std::max(stage, std::prev(decided)->second), earliest_.back() = stage;
+      known_after_[number_of(n)] = stage, last_ = std::max(last_, stage + 1);
     }
   }
 
@@ -311,6 +323,7 @@ class Cut {
   const std::vector<DataNumber>& data_;
   const Assumed& assumed_;
   const Named& named_;
+  std::set<const guards::Expr*> decided_;                            // assumptions that are decisions
   std::vector<std::uint32_t> known_after_, earliest_, computed_in_;  // by number, by node, by node
   std::vector<bool> crosses_;                                        // by value
   std::vector<ValueId> made_;                                        // what stages so far give, in order
@@ -321,18 +334,29 @@ class Cut {
 }  // namespace
 
 CutGraphs cut_into_stages(Graph g, const std::vector<DataNumber>& data, const Assumed& assumed,
-                          const std::vector<Int>& also, const Named& named) {
-  return Cut(std::move(g), data, assumed, named).run(also);
+                          const std::vector<Int>& also, const Named& named,
+                          const std::vector<detail::Decision>& decisions) {
+  return Cut(std::move(g), data, assumed, named, decisions).run(also);
 }
 
 namespace {
+
+/// Stage::text and gives. Neither the function's name, nor the sizes of the traced call, nor what it gives.
+void describe(Stage& stage) {
+  Graph g = stage.program.graph;
+  for (const graph::OutputSpec& o : g.outputs) stage.gives.push_back(o.value.v);
+  g.name = "stage", g.outputs.clear();
+  stage.text = graph::print(g);
+  const std::size_t line = stage.text.find('\n'), hints = stage.text.rfind(" where ", line);
+  if (hints != std::string::npos) stage.text.erase(hints, line - hints);
+}
 
 /// `needed_by`: by number. `optimized`: what may be written in place is.
 std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const std::vector<Int>& also,
                                        std::vector<ReadFor> needed_by, kernels::Mode mode, Makers makers,
                                        bool optimized) {
   const std::shared_ptr<guards::ShapeEnv> env = g.env;
-  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named);
+  CutGraphs cut = cut_into_stages(std::move(g), t.data, t.assumed, also, t.named, t.decisions);
   Stages before;
   std::optional<Program> last;
   for (CutGraphs::Part& p : cut.parts) {
@@ -352,6 +376,7 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
       stage->lines.push_back(t.data[number].loc);
       stage->needed_by.push_back(needed_by.empty() ? ReadFor{} : needed_by[number]);
     }
+    if (!t.decisions.empty()) describe(*stage);
     before.push_back(std::move(stage));
   }
   // Lowering assumes, too.
@@ -359,12 +384,30 @@ std::pair<Stages, Program> build_parts(Graph g, const detail::Traced& t, const s
   for (const MadeSizes& m : t.sizes)
     if (const std::optional<std::uint32_t> known = needs.of_read(m.sizes); known && *known > 0)
       before[*known - 1]->made.add_size_check(m.sizes, m.item_size, m.op);
+  std::uint32_t asked = 0;  // behind which stage all decisions so far have been
+  std::size_t next = 0;     // of them
   for (const guards::ShapeEnv::Assumption& a : env->assumed()) {
+    const bool decides = next < t.decisions.size() && t.decisions[next].assumed == a.condition;
     const std::uint32_t known = needs.of(a.condition);
-    if (known == 0) continue;  // of what nobody reads
-    Stage& s = *before[known - 1];
-    s.conditions.emplace_back(s.assumed.add(a.condition), to_string(a.condition));
+    if (known == 0) {  // of what nobody reads
+      REPRISE_CHECK(!decides, "nobody reads the number of a decision");
+      continue;
+    }
+    // No size follows from floats: such a decision may wait for those before it.
+    const std::uint32_t stage = decides && t.decisions[next].of_floats ? std::max(known, asked) : known;
+    Stage& s = *before[stage - 1];
+    Stage::Condition c;
+    c.slot = s.assumed.add(a.condition), c.text = to_string(a.condition);
+    if (decides) {
+      const detail::Decision& d = t.decisions[next];
+      c.decision = static_cast<std::int32_t>(next++);
+      c.outcome = {d.outcome, d.loc}, c.of_floats = d.of_floats, c.in_order = stage >= asked;
+      if (d.number) c.number_slot = static_cast<std::int32_t>(s.assumed.add(d.number));
+      asked = std::max(asked, stage);
+    }
+    s.conditions.push_back(std::move(c));
   }
+  REPRISE_CHECK(next == t.decisions.size(), "a decision is no assumption");
   return {std::move(before), *std::move(last)};
 }
 
@@ -392,6 +435,29 @@ std::pair<Stages, Program> build_staged_reference(const detail::Traced& t) {
   return build_parts(t.graph, t, beside_graph(t), {}, kernels::Mode::Interpret, Makers::All, false);
 }
 
+Stages build_prefix(detail::Traced&& t, const std::vector<Int>& wanted, kernels::Mode mode) {
+  CutGraphs cut = cut_into_stages(std::move(t.graph), t.data, {}, wanted, t.named);
+  Stages stages;
+  for (CutGraphs::Part& p : cut.parts) {
+    if (&p == &cut.parts.back()) break;
+    for (const Node& n : p.graph.nodes)
+      if (!graph::effects_of(n).repeatable())
+        bail(Bail::reads_value, "item", n.info.loc, "the function branches on a value that ", graph::op(n.op).name(),
+             " decides, which may not run twice");
+    passes::reinplace(p.graph);
+    kernels::Lowered lowered = lower_graph(p.graph, mode);
+    auto stage = std::make_unique<Stage>(
+        build_program(std::move(p.graph), std::move(lowered), {}, t.floats, t.uses_random, Int(0), Makers::Caller));
+    for (const auto& [number, tensor] : p.numbers) {
+      stage->reads.push_back({tensor, t.data[number].word});
+      stage->lines.push_back(t.data[number].loc);
+      stage->needed_by.push_back({"a branch on its value", t.data[number].loc});
+    }
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
 void make_room(const Stages& stages, detail::FrameArray<std::int64_t>& values) {
   std::size_t all = values.size();
   for (const auto& stage : stages)
@@ -409,7 +475,7 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
     const TensorImpl& t = *inputs[r.tensor];
     const Device d = t.device;
     if (device::runs_host_code(d)) {
-      there.push_back(Tensor::share(inputs[r.tensor]));
+      std::memcpy(&values[r.word], t.data(), sizeof(std::int64_t));
       continue;
     }
     there.push_back(transfer(Tensor::share(inputs[r.tensor]), Device::cpu(), "item", {}, several));
@@ -417,42 +483,120 @@ void read(const Stage& stage, const std::vector<TensorImpl*>& inputs, std::int64
   }
   for (Device d : from)
     device::backend(d).current_stream().synchronize(), device::throw_late(device::backend(d).current_stream());
-  for (std::size_t i = 0; i < there.size(); ++i)
-    std::memcpy(&values[stage.reads[i].word], there[i].impl()->data(), sizeof(std::int64_t));
-  counters().numbers_read.add(there.size());
+  std::size_t next = 0;
+  if (!there.empty())
+    for (const Stage::Read& r : stage.reads)
+      if (!device::runs_host_code(inputs[r.tensor]->device))
+        std::memcpy(&values[r.word], there[next++].impl()->data(), sizeof(std::int64_t));
+  counters().numbers_read.add(stage.reads.size());
   counters().waits_for_numbers.add();
 }
-}  // namespace
 
-void run_stages(const Stages& stages, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
-                std::vector<TensorImpl*>& inputs) {
-  if (stages.empty()) return;
-  inputs.resize(stages.front()->program.graph.inputs.size());
-  for (const auto& stage : stages) {
-    detail::Outputs out;
-    std::int64_t copied = 0;
-    stage->recordings.get(values, name)->replay(values, inputs.data(), out, stage->results, &copied);
-    for (TensorImpl*& t : out.tensors) {
-      made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+void run(const Stage& stage, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
+         std::vector<TensorImpl*>& inputs, std::ptrdiff_t number) {
+  detail::Outputs out;
+  std::int64_t copied = 0;
+  stage.recordings.get(values, name)->replay(values, inputs.data(), out, stage.results, &copied);
+  for (TensorImpl*& t : out.tensors) {
+    made.push_back(Tensor::adopt(std::exchange(t, nullptr)));
+    inputs.push_back(made.back().impl());
+  }
+  read(stage, inputs, values);
+  if (!log::on(log::Channel::Recordings)) return;
+  std::vector<std::int64_t> numbers;
+  for (const Stage::Read& r : stage.reads) numbers.push_back(values[r.word]);
+  log::event(log::Event::numbers_read, name, "stage " + std::to_string(number) + " " + text_of(stage),
+             {{"stage", number}, {"numbers", numbers}});
+}
+
+/// Stages of another specialization, one after the other, as far as this one's are the same.
+class Taking {
+ public:
+  explicit Taking(Handover* from) : from_(from) {
+    if (from) from->taken = 0, from->gave_more = false;
+  }
+  /// Does it stand for this one? Then what it has made and told is there.
+  bool take(const Stage& stage, std::int64_t* values, std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs) {
+    if (!from_ || !same_ || from_->taken == from_->stages.size()) return false;
+    const Stage& other = *from_->stages[from_->taken];
+    std::vector<std::size_t> which;
+    same_ = is_same(stage, other, which);
+    if (!same_) return false;
+    for (std::size_t i : which) {
+      made.push_back(from_->made[made_ + i]);
       inputs.push_back(made.back().impl());
     }
-    read(*stage, inputs, values);
-    if (log::on(log::Channel::Recordings)) {
-      std::vector<std::int64_t> numbers;
-      for (const Stage::Read& r : stage->reads) numbers.push_back(values[r.word]);
-      const std::string which = "stage " + std::to_string(&stage - stages.data());
-      log::event(log::Event::numbers_read, name, which + " " + text_of(*stage),
-                 {{"stage", &stage - stages.data()}, {"numbers", numbers}});
-    }
-    std::vector<std::int64_t> slots(stage->assumed.size());
-    stage->assumed.evaluate(values, slots.data());
-    for (const auto& [slot, text] : stage->conditions)
-      if (!slots[slot])
-        bail(Bail::asks_of_data, "compile", {}, "in this call it does not hold that ", text,
-             ", which the compiled function takes for granted of what depends on data");
-    slots.resize(stage->made.size());
-    stage->made.evaluate(values, slots.data());
+    for (const Stage::Read& r : stage.reads) values[r.word] = from_->numbers[number_++];
+    made_ += other.gives.size();
+    ++from_->taken;
+    from_->gave_more = from_->gave_more || other.gives.size() > which.size();
+    return true;
   }
+  /// The call leaves this specialization, too, behind its first `count` stages.
+  void leave(const Stages& stages, std::size_t count, const std::int64_t* values, const std::vector<Tensor>& made) {
+    if (!from_) return;
+    *from_ = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      from_->stages.push_back(stages[i].get());
+      for (const Stage::Read& r : stages[i]->reads) from_->numbers.push_back(values[r.word]);
+    }
+    from_->made = made;
+  }
+
+ private:
+  static bool is_same(const Stage& a, const Stage& b, std::vector<std::size_t>& which) {
+    if (a.text != b.text || a.reads.size() != b.reads.size()) return false;
+    for (std::size_t i = 0; i < a.reads.size(); ++i)
+      if (a.reads[i].tensor != b.reads[i].tensor || a.reads[i].word != b.reads[i].word) return false;
+    for (std::uint32_t v : a.gives) {
+      const auto at = std::find(b.gives.begin(), b.gives.end(), v);
+      if (at == b.gives.end()) return false;
+      which.push_back(static_cast<std::size_t>(at - b.gives.begin()));
+    }
+    return true;
+  }
+  Handover* const from_;
+  bool same_ = true;
+  std::size_t made_ = 0, number_ = 0;
+};
+}  // namespace
+
+std::optional<PathMissed> run_stages(const Stages& stages, const std::string& name, std::int64_t* values,
+                                     std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
+                                     const detail::Outcomes* path, Handover* hand) {
+  if (stages.empty()) return std::nullopt;
+  inputs.resize(stages.front()->program.graph.inputs.size());
+  Taking others(hand);
+  constexpr std::size_t kFew = 16;
+  std::int64_t few[kFew];
+  std::vector<std::int64_t> many;
+  auto slots_of = [&](const guards::ExprProgram& p) {
+    if (p.size() > kFew) many.resize(std::max(many.size(), p.size()));
+    std::int64_t* const slots = p.size() > kFew ? many.data() : few;
+    p.evaluate(values, slots);
+    return slots;
+  };
+  for (const auto& stage : stages) {
+    if (!others.take(*stage, values, made, inputs)) run(*stage, name, values, made, inputs, &stage - stages.data());
+    const std::int64_t* const slots = slots_of(stage->assumed);
+    for (const Stage::Condition& c : stage->conditions) {
+      if (slots[c.slot]) continue;
+      if (path && c.decision >= 0) {
+        const auto decision = static_cast<std::uint32_t>(c.decision);
+        // It has been made, by another program of the same function, whose sums may be rounded in another way.
+        if (decision < path->size() && c.of_floats) continue;
+        if (decision >= path->size()) {
+          others.leave(stages, static_cast<std::size_t>(&stage - stages.data()) + 1, values, made);
+          return PathMissed{
+              decision, {c.number_slot >= 0 ? slots[c.number_slot] : 1 - c.outcome.value, c.outcome.loc}, c.in_order};
+        }
+      }
+      bail(Bail::asks_of_data, "compile", c.outcome.loc, "in this call it does not hold that ", c.text,
+           ", which the compiled function takes for granted of what depends on data");
+    }
+    slots_of(stage->made);
+  }
+  return std::nullopt;
 }
 
 std::string text_of(const Stage& s) {

@@ -33,7 +33,19 @@ struct Stage {
   /// What was assumed of numbers that are known when it has run, and of no later ones: conditions, by the slots of
   /// their values.
   guards::ExprProgram assumed;
-  std::vector<std::pair<std::uint32_t, std::string>> conditions;
+  struct Condition {
+    std::uint32_t slot;
+    std::string text;
+    std::int32_t decision = -1;     ///< which of the trace's (Note [Branches on values] in branches.h); -1: none
+    std::int32_t number_slot = -1;  ///< of a decision that is a number: where it stands
+    bool of_floats = false;         ///< Decision::of_floats
+    bool in_order = true;           ///< all decisions before it have been asked when it is asked
+    detail::Outcome outcome;        ///< of a decision, where the condition holds
+  };
+  std::vector<Condition> conditions;
+  /// Of a function that branches on values: the graph as a text, without what it gives; which of its values it gives.
+  std::string text;
+  std::vector<std::uint32_t> gives;
   guards::ExprProgram made;  ///< asked behind those: the sizes that are then known of what the function makes
   mutable RecordingCache recordings;
 };
@@ -57,7 +69,8 @@ using Assumed = std::vector<std::pair<std::int32_t, const guards::Expr*>>;
 /// `named` as Traced has it: what can fail runs behind the numbers that it named when it was traced.
 using Named = std::unordered_map<std::int32_t, Ints>;
 CutGraphs cut_into_stages(graph::Graph, const std::vector<detail::DataNumber>& data, const Assumed& assumed,
-                          const std::vector<Int>& also, const Named& named = {});
+                          const std::vector<Int>& also, const Named& named = {},
+                          const std::vector<detail::Decision>& decisions = {});
 
 /// What a trace's program is: stages before the last (none where it needs no number of data), and the last with the
 /// guards of all.
@@ -71,13 +84,39 @@ StagedProgram build_staged(detail::Traced&, kernels::Mode, Makers);
 /// program (REPRISE_VERIFY=2).
 std::pair<Stages, Program> build_staged_reference(const detail::Traced&);
 
+/// The stages that give the numbers of a part of a call (Tracer::Prefix), which has no last program.
+Stages build_prefix(detail::Traced&&, const std::vector<Int>& wanted, kernels::Mode);
+
+/// A call takes another path than its specialization.
+struct PathMissed {
+  std::uint32_t decision = 0;  ///< the first that is another one
+  detail::Outcome outcome;
+  bool known = true;  ///< false: one before it may be another one, too
+};
+
+/// What the stages of a specialization have computed for a call that leaves it. Another one's first stages that compute
+/// the same and give no more need not run.
+struct Handover {
+  std::vector<const Stage*> stages;   ///< that have run
+  std::vector<Tensor> made;           ///< by them
+  std::vector<std::int64_t> numbers;  ///< likewise
+  std::vector<TensorImpl*> inputs;    ///< of the call, as it was admitted there
+  std::vector<std::int64_t> values;   ///< likewise
+  std::size_t taken = 0;              ///< stages that did not run, by whom it was handed to last
+  bool gave_more = false;             ///< than these took
+};
+
 /// Makes room for the numbers of the stages among a call's values.
 void make_room(const Stages&, detail::FrameArray<std::int64_t>& values);
 /// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last
 /// stage in `inputs`, which begin as the call's, of which `made` owns those that stages have made. Throws what a kernel
 /// reports, and Bailed where an assumption does not hold: no argument has been written.
-void run_stages(const Stages&, const std::string& name, std::int64_t* values, std::vector<Tensor>& made,
-                std::vector<TensorImpl*>& inputs);
+/// `path`: decisions that are known already; where a later one is another one, that is told. Null: such a one is an
+/// assumption like others. `hand`: what is handed over, of a call with the same inputs and values, and what of it was
+/// taken; where another path is told, what has been computed now.
+std::optional<PathMissed> run_stages(const Stages&, const std::string& name, std::int64_t* values,
+                                     std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
+                                     const detail::Outcomes* path = nullptr, Handover* hand = nullptr);
 
 /// "gives 1 number that depends on data (model.cpp:41: mm has it as a size, model.cpp:42)": for explain() and logs.
 std::string text_of(const Stage&);

@@ -5,6 +5,11 @@
 #include <vector>
 
 #include "reprise/compile.h"
+#include "runtime/call/outcomes.h"
+
+namespace reprise::runtime {
+struct Handover;  // runtime/build/stages.h
+}
 
 namespace reprise::detail {
 
@@ -14,6 +19,16 @@ const Specialization* find(Compiled&, CallFrame&);
 struct Eagerly {
   std::uint64_t thrown = 0;  ///< such calls have thrown when they were traced: serve_thrown(); or 0
   bool meanwhile = false;    ///< it is being compiled in the background
+};
+/// What is known of the path of a call through the function's branches on values, while it is served.
+struct PathOfCall {
+  Outcomes known;
+  std::vector<const Specialization*> tried;
+  std::string missed;                       ///< whose decision it was, and which, where it is
+  SourceLoc where;                          ///< the latest
+  std::string from;                         ///< the specialization that the latest miss was of
+  bool missing = false;                     ///< nothing that was compiled takes this path
+  std::shared_ptr<runtime::Handover> hand;  ///< what its stages have computed; null: none has been left
 };
 /// While it lives this thread serves such a call: operators for which there is no code yet, and little to do, do
 /// without (runtime/front/eager.cc), since each would be waited for.
@@ -33,8 +48,14 @@ class ServedMeanwhile {
 /// `names` says what the words of the call's structure are. `how`: told with null.
 const Specialization* compile(Compiled&, CallFrame&, void (*body)(void*, Tracer&),
                               void (*names)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs&);
+                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs&,
+                              PathOfCall* path = nullptr);
 void run(const Specialization&, CallFrame&, Outputs&);
+/// The same of one that branches on values, with what is known of the call's path. Null: it is done. Else what the call
+/// goes on with: the other path that it takes, or none is there (`path.missing`), and compile() makes it.
+const Specialization* run_path(Compiled&, const Specialization&, CallFrame&, Outputs&, PathOfCall&);
+/// Of a call that is checked: the path that it takes, found without doing anything.
+const Specialization* find_path(Compiled&, const Specialization&, CallFrame&, PathOfCall&);
 /// While the error of a replay is handled, which has left the arguments as they were. The function runs eagerly: it may
 /// catch such an error, or throw another one first, and what comes of it is what calling it means. Where it throws,
 /// tensors are as before the call. Throws what the function throws; our own mistakes, want of memory and failures of a

@@ -161,22 +161,35 @@ void serve_checked(Compiled& c, const Specialization& s, const CallFrame& f, con
 const Specialization* serve_miss(Compiled& c, CallFrame& f, const Specialization* s, const Call& call,
                                  Outputs& outputs) {
   std::shared_ptr<const Specialization> once;
-  if (!s) {
-    Eagerly how;
-    Trace trace{argument_names(c), call, f};
-    s = compile(c, f, Trace::body, Trace::name_words, &trace, once, how, outputs);
-    if (how.thrown) return serve_thrown(c, how.thrown, run_function, context(call), outputs), nullptr;
+  Trace trace{argument_names(c), call, f};
+  PathOfCall path;
+  for (;;) {
     if (!s) {
-      const ServedMeanwhile running(how.meanwhile);
-      return run_function(context(call)), nullptr;
+      Eagerly how;
+      s = compile(c, f, Trace::body, Trace::name_words, &trace, once, how, outputs, path.missing ? &path : nullptr);
+      if (how.thrown) return serve_thrown(c, how.thrown, run_function, context(call), outputs), nullptr;
+      if (!s) {
+        const ServedMeanwhile running(how.meanwhile);
+        return run_function(context(call)), nullptr;
+      }
     }
-  }
-  if (f.checked && !once) return serve_checked(c, *s, f, call), nullptr;
-  try {
-    run(*s, f, outputs);
-  } catch (const Error& e) {
-    if (once) throw;
-    return serve_again(c, e, run_function, context(call), outputs), nullptr;
+    try {
+      if (f.checked && !once) {
+        if (s->decides) s = find_path(c, *s, f, path);
+        if (s) return serve_checked(c, *s, f, call), nullptr;
+        continue;
+      }
+      if (once || !s->decides) {
+        run(*s, f, outputs);
+        break;
+      }
+      const Specialization* const next = run_path(c, *s, f, outputs, path);
+      if (!next && !path.missing) break;
+      s = next;
+    } catch (const Error& e) {
+      if (once || (f.checked && e.code() != ErrorCode::NotTraceable)) throw;
+      return serve_again(c, e, run_function, context(call), outputs), nullptr;
+    }
   }
   if (!once) return s;
   if (call.form.result) call.form.result->fill(*s, outputs, call.result);

@@ -193,7 +193,7 @@ void BackgroundBuild::run() noexcept {
     entry->ended = true;
     if (is_wanted()) {
       if (refused && !of_any_strides) {
-        c->refuse(entry->structure, entry->seen, refused->first, refused->second, where);
+        c->refuse(entry->structure, entry->seen, refused->first, refused->second, where, entry->path);
         c->refusals.back().tries_left = 0;  // nothing but what was traced decides
       }
       constexpr std::ptrdiff_t kMostEnded = 32;
@@ -212,8 +212,12 @@ class MissedCall {
  public:
   /// `outputs`: of the call. Null: of none, it is compiled for ahead (warm_up), and what would be served eagerly is an
   /// error.
-  MissedCall(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx, Outputs* outputs)
-      : c_(c), frame_(f), name_words_(name_words), ctx_(ctx), outputs_(outputs) {}
+  /// `path`: what is known of the call's branches on values; null: nothing.
+  MissedCall(Compiled& c, CallFrame& f, void (*name_words)(void*, StructureNames&), void* ctx, Outputs* outputs,
+             const PathOfCall* path = nullptr)
+      : c_(c), frame_(f), name_words_(name_words), ctx_(ctx), outputs_(outputs), path_(path) {
+    if (path) known_ = path->known;
+  }
 
   /// With `mu` held: null. Counted and told.
   const Specialization* serve_eagerly(Bail, const std::string& reason, SourceLoc where = {});
@@ -268,6 +272,8 @@ class MissedCall {
   void (*const name_words_)(void*, StructureNames&);
   void* const ctx_;
   Outputs* const outputs_;
+  const PathOfCall* const path_;
+  Outcomes known_, taken_;  // decisions: before the trace, by the trace
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   bool tried_ = false;  // to compile it
   const Specialization* served_ = nullptr;
@@ -287,8 +293,9 @@ class MissedCall {
 
 bool MissedCall::is_to_be_compiled(bool turn) {
   LockedCompiled lock(c_);
-  const Specialization* s = lookup(c_, frame_);  // somebody else may have compiled it meanwhile
-  if (!s && c_.leave_out_handles(frame_)) s = lookup(c_, frame_);
+  // somebody else may have compiled it meanwhile
+  const Specialization* s = path_ ? lookup_path(c_, frame_, frame_.hash(), known_, path_->tried) : lookup(c_, frame_);
+  if (!s && !path_ && c_.leave_out_handles(frame_)) s = lookup(c_, frame_);
   if (s) {
     served_ = stays(s);
     return false;
@@ -298,7 +305,7 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   if (!turn)
     return eagerly(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace,
                    bail_text(meanwhile ? Bail::compiled_meanwhile : Bail::waits_for_trace));
-  Compiled::Refusal* refused = c_.refusal_of(frame_);
+  Compiled::Refusal* refused = c_.refusal_of(frame_, known_);
   if (refused) refused->since = c_.calls.load(std::memory_order_relaxed);
   if (refused && (c_.is_sealed() || !refused->tries_left)) {
     if (c_.is_sealed())
@@ -308,32 +315,36 @@ bool MissedCall::is_to_be_compiled(bool turn) {
   }
   // Asked for only where somebody reads it: past the limit every call comes here.
   if (c_.is_sealed() || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set())
-    nearest_ = nearest_miss(c_, frame_, *names());
+    nearest_ = path_ ? nearest_of_path(*path_) : nearest_miss(c_, frame_, *names());
   if (c_.is_sealed())
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
          "the function is sealed and no specialization admits this call",
          nearest_.name.empty() ? " (none was compiled)" : ": " + nearest_.name + ": " + nearest_.failed,
          c_.is_backward ? "; warm_up() with tensors that want gradients compiles backwards before seal()" : "");
-  if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_); t && t->left > 0) {
+  if (const Compiled::Thrown* t = is_ahead() ? nullptr : c_.thrown_of(frame_, known_);
+      t && t->left > 0 && (!path_ || t->path == known_)) {
     thrown_ = t->id;
     return false;
   }
   if (meanwhile && !is_ahead()) {
-    const Compiled::BuildsOf builds = c_.builds_of(frame_);
+    const Compiled::BuildsOf builds = c_.builds_of(frame_, known_);
     if (builds.going_on) return eagerly(Bail::compiled_meanwhile, bail_text(Bail::compiled_meanwhile));
     in_background_ = builds.ended < 2;
   }
   c_.retire_gone();
   const bool room = refused || c_.make_room();
+  const bool room_for_path = c_.options.branches == 0 || c_.make_room_for_path(frame_.structure);
   unread_ = c_.take_unread();
   if (!room) {
     // Builds that go on take places, too; how many stay is known when they have ended.
     if (!c_.warned_full && c_.building() == 0) c_.warned_full = true, warn_full();
     return eagerly(Bail::specialization_limit, "the limit of " + limit() + " is reached");
   }
+  if (!room_for_path)
+    return eagerly(Bail::specialization_limit, too_many_paths(c_, path_), path_ ? path_->where : SourceLoc());
   name_ = c_.options.name + "/" + std::to_string(c_.named++);
   if (timeline::on()) {
-    if (nearest_.name.empty()) nearest_ = nearest_miss(c_, frame_, *names());
+    if (nearest_.name.empty()) nearest_ = path_ ? nearest_of_path(*path_) : nearest_miss(c_, frame_, *names());
     timeline::instant("miss", "miss: " + name_,
                       {{"against", nearest_.name}, {"failed", nearest_.failed}, {"remedy", nearest_.remedy}});
   }
@@ -385,6 +396,7 @@ void MissedCall::warn_full() {
 bool MissedCall::hand_over(TracedCall& call, Seen seen, std::optional<BackwardAhead> backward) {
   auto entry = std::make_shared<Compiled::Build>(
       Compiled::Build{call.generality.layouts ? own_.structure : call.structure, std::move(seen), fork_generation()});
+  entry->path = known_;
   call.makers = runtime::Makers::Caller;
   auto task = std::make_shared<BackgroundBuild>(
       BackgroundBuild{c_.weak_from_this(), entry, std::move(call), introduction(), std::move(backward)});
@@ -419,7 +431,10 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                          .backend = c_.options.backend,
                          .words = any ? any->words() : std::vector<std::uint64_t>(),
                          .describe = c_.describe ? &c_.describe : nullptr,
-                         .generality = generality_},
+                         .generality = generality_,
+                         .branches = c_.options.branches > 0,
+                         .path = known_,
+                         .mode = *c_.mode},
                         facts);
     };
     if (!strides_aside_.any.empty()) {
@@ -436,7 +451,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
         throw;
       } catch (const std::exception&) {  // also an error of the function's: it is told of the call as it is
       }
-      if (!traced || (!call.traced.unrepeatable && guards::asks_strides(*call.traced.graph.env))) {
+      if (!traced || !call.traced.decisions.empty() ||
+          (!call.traced.unrepeatable && guards::asks_strides(*call.traced.graph.env))) {
         any.reset();
         call = {};
         facts = {};
@@ -458,6 +474,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
         trace();
       }
     const bool repeatable = !call.traced.unrepeatable;
+    taken_ = facts.path;
+    if (path_) c_.branch_traces.fetch_add(1, std::memory_order_relaxed);
     if (has_marks(frame_)) {
       LockedCompiled lock(c_);
       c_.declared.note(frame_, *names());
@@ -493,13 +511,13 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       case ErrorCode::DeviceUnavailable:
       case ErrorCode::Sealed: throw;  // says nothing of the next call
       default:
-        seen_ = facts.seen();
+        seen_ = facts.seen(), taken_ = facts.path;
         note_thrown(e.what());
         if (!facts.may_fail || is_ahead()) throw;
         // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself
         // says which it is.
         LockedCompiled lock(c_);
-        const Compiled::Thrown* t = c_.thrown_of(frame_);
+        const Compiled::Thrown* t = c_.thrown_of(frame_, taken_);
         thrown_ = t ? t->id : ++c_.thrown_ids;
         return nullptr;
     }
@@ -508,17 +526,17 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
         e.code() == ErrorCode::Internal ? "compilation failed: " + std::string(e.what()) : std::string(e.what());
     LockedCompiled lock(c_);
     c_.handles.merge(handles_);
-    c_.refuse(frame_, std::move(seen_), bail_of(e), reason, e.where());
+    c_.refuse(frame_, std::move(seen_), bail_of(e), reason, e.where(), facts.path);
     serve_eagerly(bail_of(e), reason, e.where());
     return nullptr;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    seen_ = facts.seen();
+    seen_ = facts.seen(), taken_ = facts.path;
     note_thrown(e.what());
     throw;
   } catch (...) {
-    seen_ = facts.seen();
+    seen_ = facts.seen(), taken_ = facts.path;
     note_thrown("what is no std::exception");
     throw;
   }
@@ -530,7 +548,7 @@ void MissedCall::note_thrown(const std::string& what) {
   if (seen_.more || is_ahead()) return;
   LockedCompiled lock(c_);
   c_.handles.merge(handles_);
-  c_.note_thrown(frame_, std::move(seen_), what);
+  c_.note_thrown(frame_, std::move(seen_), what, taken_);
 }
 
 const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made,
@@ -548,14 +566,15 @@ const Specialization* MissedCall::publish(std::unique_ptr<Specialization> made,
   if (made->unrepeatable) {
     const std::string reason = std::string("the function ") + bail_text(*made->unrepeatable);
     if (is_ahead()) return serve_eagerly(*made->unrepeatable, reason);  // throws
-    c_.refuse(own, std::move(seen_), *made->unrepeatable, reason);
+    c_.refuse(own, std::move(seen_), *made->unrepeatable, reason, {}, taken_);
     serve_eagerly(*made->unrepeatable, reason);
     c_.watch_met(std::move(made->met));
     once = std::move(made);
     return stays(s);
   }
-  std::erase_if(c_.refusals,
-                [&](const Compiled::Refusal& r) { return r.structure == own.structure && r.seen.holds_for(own); });
+  std::erase_if(c_.refusals, [&](const Compiled::Refusal& r) {
+    return (r.path.empty() || r.path == taken_) && r.structure == own.structure && r.seen.holds_for(own);
+  });
   Introduction with = introduction();
   introduce(c_, made, with);
   if (outputs_ && c_.callback->is_set()) {
@@ -598,9 +617,10 @@ bool has_shape_only(const CallFrame& f) {
 
 const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&),
                               void (*name_words)(void*, StructureNames&), void* ctx,
-                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs& outputs) {
+                              std::shared_ptr<const Specialization>& once, Eagerly& how, Outputs& outputs,
+                              PathOfCall* path) {
   if (has_shape_only(f)) return nullptr;
-  MissedCall miss(c, f, name_words, ctx, &outputs);
+  MissedCall miss(c, f, name_words, ctx, &outputs, path);
   if (!c.mode) {
     LockedCompiled lock(c);
     return miss.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
@@ -633,16 +653,20 @@ WarmedUp warm_up(Compiled& c, CallFrame& f, void (*body)(void*, Tracer&), void (
   WarmedUp made;
   Outputs reads;
   const Specialization* s = find(c, f);
-  if (!s) {
-    MissedCall miss(c, f, name_words, ctx, nullptr);
-    const CompileTurn turn(c, true);
-    if (miss.is_to_be_compiled(turn.taken())) {
-      std::shared_ptr<const Specialization> once;
-      s = miss.publish(miss.specialize(body), once);
-      made.compiled = true;
-    } else {
-      s = miss.served();
+  for (PathOfCall path;;) {
+    if (!s) {
+      MissedCall miss(c, f, name_words, ctx, nullptr, path.missing ? &path : nullptr);
+      const CompileTurn turn(c, true);
+      if (miss.is_to_be_compiled(turn.taken())) {
+        std::shared_ptr<const Specialization> once;
+        s = miss.publish(miss.specialize(body), once);
+        made.compiled = true;
+      } else {
+        s = miss.served();
+      }
     }
+    if (s->decides) s = find_path(c, *s, f, path);  // the path that such a call takes
+    if (s) break;
   }
   reads.reading = true;  // as find() and publish() began
   made.specialization = s->name;

@@ -58,6 +58,8 @@ std::shared_ptr<Compiled> new_compiled(CompileOptions o) {
     fail(ErrorCode::InvalidArgument, "compile", {}, "code_bytes is ", o.code_bytes,
          ", expected a bound, or 0 for REPRISE_CODE_BYTES");
   if (o.code_bytes == 0) o.code_bytes = knobs().code_bytes;
+  if (o.branches < 0)
+    fail(ErrorCode::InvalidArgument, "compile", {}, "branches is ", o.branches, ", expected at least 0");
   o.check = std::max<std::int64_t>(o.check ? o.check : knobs().check, 0);
   return std::make_shared<Compiled>(std::move(o), mode);
 }
@@ -249,22 +251,35 @@ bool Compiled::leave_out_handles(const CallFrame& f) const {
   return any;
 }
 
-Compiled::Refusal* Compiled::refusal_of(const CallFrame& f) {
-  auto it = std::find_if(refusals.begin(), refusals.end(),
-                         [&](const Refusal& r) { return r.structure == f.structure && r.seen.holds_for(f); });
+namespace {
+/// Was a trace that took the path `of` one of a call of which `known` is known?
+bool is_of_path(const Outcomes& of, const Outcomes& known) {
+  return known.empty() || (known.size() <= of.size() && std::equal(known.begin(), known.end(), of.begin()));
+}
+}  // namespace
+
+Compiled::Refusal* Compiled::refusal_of(const CallFrame& f, const Outcomes& path) {
+  auto it = std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) {
+    return is_of_path(r.path, path) && r.structure == f.structure && r.seen.holds_for(f);
+  });
   return it == refusals.end() ? nullptr : &*it;
 }
 
-void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::string& reason, SourceLoc where) {
-  if (Refusal* r = refusal_of(f)) note_refused(*r, std::move(seen), bail, reason), r->where = where;
-  else refuse(f.structure, std::move(seen), bail, reason, where);
+void Compiled::refuse(const CallFrame& f, Seen seen, Bail bail, const std::string& reason, SourceLoc where,
+                      const Outcomes& path) {
+  auto same = std::find_if(refusals.begin(), refusals.end(), [&](const Refusal& r) {
+    return r.path == path && r.structure == f.structure && r.seen.holds_for(f);
+  });
+  if (same != refusals.end()) note_refused(*same, std::move(seen), bail, reason), same->where = where;
+  else refuse(f.structure, std::move(seen), bail, reason, where, path);
 }
 
 void Compiled::refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail bail, const std::string& reason,
-                      SourceLoc where) {
+                      SourceLoc where, const Outcomes& path) {
   constexpr int kFurtherTries = 2;
-  note_refused(refusals.emplace_back(Refusal{structure, {}, bail, "", where, kFurtherTries + 1}), std::move(seen), bail,
-               reason);
+  Refusal& made = refusals.emplace_back(Refusal{structure, {}, bail, "", where, kFurtherTries + 1});
+  made.path = path;
+  note_refused(made, std::move(seen), bail, reason);
 }
 
 void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string& reason) {
@@ -286,21 +301,22 @@ void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
     if (met.size() < kMost) met.push_back(std::move(v));
 }
 
-Compiled::Thrown* Compiled::thrown_of(const CallFrame& f) {
+Compiled::Thrown* Compiled::thrown_of(const CallFrame& f, const Outcomes& path) {
   auto it = std::find_if(thrown.begin(), thrown.end(), [&](const Thrown& t) {
-    return t.structure == f.structure && t.values == f.values && t.seen.holds_for(f);
+    return is_of_path(t.path, path) && t.structure == f.structure && t.values == f.values && t.seen.holds_for(f);
   });
   return it == thrown.end() ? nullptr : &*it;
 }
 
-void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& what) {
+void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& what, const Outcomes& path) {
   constexpr int kLongest = 1024;
-  Thrown* t = thrown_of(f);
-  if (t) {
+  Thrown* t = thrown_of(f, path);
+  if (t && t->path == path) {
     t->wait = std::min(t->wait * 2, kLongest);
   } else {
     if (thrown.size() >= kMostThrown) thrown.erase(thrown.begin());
     t = &thrown.emplace_back(Thrown{f.structure, f.values, {}, ++thrown_ids, ""});
+    t->path = path;
   }
   t->left = t->wait;
   t->seen = std::move(seen);
@@ -312,11 +328,30 @@ void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& wha
         {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
 }
 
-Compiled::BuildsOf Compiled::builds_of(const CallFrame& f) {
+// Paths take turns as specializations do (Note [Making room]), among those of one structure.
+bool Compiled::make_room_for_path(const FrameArray<std::uint64_t>& structure) {
+  const std::int64_t now = calls.load(std::memory_order_relaxed);
+  const Specialization* idle = nullptr;
+  std::int64_t paths = 0;
+  for (const auto& s : owned) {
+    if (s->branches.empty() || !(s->structure == structure)) continue;
+    ++paths;
+    if (const std::int64_t replays = s->replays.load(std::memory_order_relaxed); replays != s->use.replays)
+      s->use = {replays, now};
+    if (!idle || s->use.since < idle->use.since) idle = s.get();
+  }
+  if (paths < options.branches) return true;
+  if (!idle || now - idle->use.since < patience) return false;
+  replace(*idle, now);
+  return true;
+}
+
+Compiled::BuildsOf Compiled::builds_of(const CallFrame& f, const Outcomes& path) {
   std::erase_if(builds, [](const auto& b) { return !b->ended && b->process != fork_generation(); });
   BuildsOf of;
   for (const auto& b : builds)
-    if (b->structure == f.structure && b->seen.holds_for(f)) b->ended ? ++of.ended : of.going_on = true;
+    if (b->path == path && b->structure == f.structure && b->seen.holds_for(f))
+      b->ended ? ++of.ended : of.going_on = true;
   return of;
 }
 
@@ -417,6 +452,7 @@ void reset(Compiled& c) {
   c.last_fallback_reason.clear();
   c.fallbacks = {};
   c.calls = c.compilations = c.checks = c.dispatch_ns = c.dispatch_samples = 0;
+  c.branch_dispatches = c.branch_traces = 0;
 }
 
 void describe_traces(Compiled& c, std::function<void(Traced&)> describe) { c.describe = std::move(describe); }

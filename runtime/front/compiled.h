@@ -23,6 +23,8 @@
 
 namespace reprise::detail {
 
+struct PathOfCall;  // runtime/call/call.h
+
 // Note [Who frees what]
 // ~~~~~~~~~~~~~~~~~~~~~
 // Threads call a function, compile for it, reset it and let go of it at once. Of all that serves calls there is one
@@ -158,6 +160,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     SourceLoc where;  ///< the user's line, if known
     int tries_left;
     std::int64_t since = 0;  ///< the latest call that it was for
+    Outcomes path = {};      ///< decisions on values that its trace had taken
   };
   std::vector<Refusal> refusals;  // guarded by mu
   /// A call that was traced and is built in the background (OnMiss::ServeMeanwhile).
@@ -167,6 +170,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     /// fork_generation(): a child has no thread that goes on with it
     std::uint32_t process;
     bool ended = false;  ///< guarded by mu
+    Outcomes path = {};  ///< of decisions on values that were known before its trace
   };
   /// Those going on, and the latest that have ended: calls that none of those helped are compiled while they wait.
   std::vector<std::shared_ptr<Build>> builds;  // guarded by mu; oldest first
@@ -182,6 +186,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
     std::uint64_t id;
     std::string reason;
     int wait = 1, left = 1;  ///< left 0: the next one is traced
+    Outcomes path = {};      ///< as Refusal::path
   };
   static constexpr std::size_t kMostThrown = 32;
   std::vector<Thrown> thrown;    // guarded by mu; the latest last
@@ -202,6 +207,7 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
 
   std::int64_t check;  ///< every so many-th replay is checked; 0: none
   std::atomic<std::int64_t> calls{0}, compilations{0}, checks{0};
+  std::atomic<std::int64_t> branch_dispatches{0}, branch_traces{0};
   std::atomic<std::int64_t> dispatch_ns{0}, dispatch_samples{0};
   bool profiled = false;  // guarded by mu; what is added is profiled, too
 
@@ -235,20 +241,24 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// Bytes of the function object that a trace has meanwhile found to be tensor handles keep nobody from a
   /// specialization. Is there one that they kept the call from?
   bool leave_out_handles(const CallFrame&) const;
-  Refusal* refusal_of(const CallFrame&);  ///< or null
+  /// Of calls that take this path, as far as it is known; or null.
+  Refusal* refusal_of(const CallFrame&, const Outcomes& path = {});
   /// `seen` says which calls are meant beside this one.
-  void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason, SourceLoc where = {});
+  void refuse(const CallFrame&, Seen seen, Bail, const std::string& reason, SourceLoc where = {},
+              const Outcomes& path = {});
   /// of which nothing was refused yet
   void refuse(const FrameArray<std::uint64_t>& structure, Seen seen, Bail, const std::string& reason,
-              SourceLoc where = {});
+              SourceLoc where = {}, const Outcomes& path = {});
   void note_refused(Refusal&, Seen seen, Bail, const std::string& reason);
-  Thrown* thrown_of(const CallFrame&);  ///< or null
+  Thrown* thrown_of(const CallFrame&, const Outcomes& path = {});  ///< or null
   struct BuildsOf {
     bool going_on = false;
     int ended = 0;
   };
-  BuildsOf builds_of(const CallFrame&);
-  void note_thrown(const CallFrame&, Seen seen, const std::string& what);
+  BuildsOf builds_of(const CallFrame&, const Outcomes& path = {});
+  void note_thrown(const CallFrame&, Seen seen, const std::string& what, const Outcomes& path = {});
+  /// Is there room for one more path of calls with this structure, perhaps because an idle one makes it?
+  bool make_room_for_path(const FrameArray<std::uint64_t>& structure);
   void count_fallback(Bail) noexcept;
   const Specialization* serve_eagerly(Bail, const std::string& reason);  ///< null
 };
@@ -286,5 +296,20 @@ bool may_wait_for_code();
 
 /// The candidates of a structure, latest hit first; null if none admits the call. No lock, no allocation.
 const Specialization* lookup(Compiled&, CallFrame&);
+/// One that branches on values, whose first decisions are `path`, and none of `tried`; null if none admits the call.
+/// `hash`: of the call's structure. Likewise.
+const Specialization* lookup_path(Compiled&, CallFrame&, std::uint64_t hash, const Outcomes& path,
+                                  const std::vector<const Specialization*>& tried);
+/// run() of a call with what is known of its path (run_specialization).
+std::optional<runtime::PathMissed> run_on(const Specialization&, CallFrame&, Outputs&, const Outcomes* path,
+                                          std::shared_ptr<runtime::Handover>* hand);
+/// It serves a call that another one was tried for: the next is tried with it first.
+void note_hit(Compiled&, const Specialization&);
+/// With `mu` held: the trees of decisions, with lines and calls; empty if there are none.
+std::string print_branches(const Compiled&);
+/// Beyond CompileOptions::branches: why the call runs eagerly.
+std::string too_many_paths(const Compiled&, const PathOfCall*);
+struct NearestMiss;
+NearestMiss nearest_of_path(const PathOfCall&);
 
 }  // namespace reprise::detail

@@ -117,6 +117,26 @@ const Specialization* lookup(Compiled& c, CallFrame& f) {
   return lookup_further(c, f, last);
 }
 
+const Specialization* lookup_path(Compiled& c, CallFrame& f, std::uint64_t hash, const Outcomes& path,
+                                  const std::vector<const Specialization*>& tried) {
+  const Alike* among = c.table.load(std::memory_order_acquire)->of_hash(hash);
+  if (!among) return nullptr;
+  return among->all.first([&](std::uint32_t i) { return f.values[i]; }, f.values.size(),
+                          [&](const Specialization& one) {
+                            return one.decides && one.is_on_path(path) &&
+                                   std::find(tried.begin(), tried.end(), &one) == tried.end() &&
+                                   has_structure(one, f) && admits_alike(one, f);
+                          });
+}
+
+void note_hit(Compiled& c, const Specialization& s) {
+  const Compiled::Table& table = *c.table.load(std::memory_order_acquire);
+  const Alike* among = table.of_hash(s.hash);
+  if (!among) return;
+  if (!among->all.are_hashed()) among->last.store(&s, std::memory_order_relaxed);
+  table.latest.store(among, std::memory_order_relaxed);
+}
+
 namespace {
 
 [[gnu::always_inline]] inline const Specialization* find_here(Compiled& c, CallFrame& f) {
@@ -141,7 +161,7 @@ const Specialization* find(Compiled& c, CallFrame& f) { return find_here(c, f); 
 
 const Specialization* serve(Compiled& c, CallFrame& f, const Call& call, Outputs& outputs) {
   const Specialization* s = find_here(c, f);
-  if (!s || f.checked) [[unlikely]]
+  if (!s || (static_cast<int>(f.checked) | static_cast<int>(s->decides))) [[unlikely]]
     return serve_miss(c, f, s, call, outputs);
   try {
     run(*s, f, outputs);

@@ -100,6 +100,7 @@ std::string explain(const Compiled& c, Detail detail) {
       out << "  times:\n" << runtime::print_launches(std::move(took), kRows);
     }
   }
+  out << print_branches(c);
   for (const Compiled::Refusal& r : c.refusals) out << "\nserved eagerly: " << r.reason << "\n";
   return out.str();
 }

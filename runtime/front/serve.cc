@@ -73,24 +73,29 @@ void run_or_undo(void (*function)(void*), void* ctx) {
 
 }  // namespace
 
-void run(const Specialization& s, CallFrame& f, Outputs& outputs) {
+void run(const Specialization& s, CallFrame& f, Outputs& outputs) { run_on(s, f, outputs, nullptr, nullptr); }
+
+std::optional<runtime::PathMissed> run_on(const Specialization& s, CallFrame& f, Outputs& outputs, const Outcomes* path,
+                                          std::shared_ptr<runtime::Handover>* hand) {
   outputs.reading = true;  // as find() and compile() began
   if (s.assigned.empty()) [[likely]] {
-    run_specialization(s, f, outputs);
+    if (auto missed = run_specialization(s, f, outputs, path, hand)) [[unlikely]]
+      return missed;
   } else {
     std::vector<Tensor> values;
     values.reserve(s.assigned.size());
-    run_specialization(s, f, outputs);
+    if (auto missed = run_specialization(s, f, outputs, path, hand)) return missed;
     assign_variables(s, outputs, values);
   }
   if (!(static_cast<int>(s.finishes) | static_cast<int>(timeline::on()))) [[likely]]
-    return;
+    return std::nullopt;
   if (timeline::on()) add_call_slice(s, f);
   if (s.unrepeatable) {
     fill_kept(s, outputs);
     s.variables->commit();
   }
   if (!s.result_wrappers.empty()) make_result_wrappers(s.result_wrappers, outputs);
+  return std::nullopt;
 }
 
 void serve_again(Compiled& c, const Error& e, void (*function)(void*), void* ctx, Outputs& outputs) {

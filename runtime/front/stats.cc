@@ -68,6 +68,8 @@ Stats stats_of(const Compiled& c) {
   s.building = c.building();
   s.replaced = c.replaced;
   s.replays = c.freed.replays;
+  s.branches = {std::count_if(c.owned.begin(), c.owned.end(), [](const auto& p) { return !p->branches.empty(); }),
+                c.branch_dispatches, c.branch_traces};
   s.recordings_made = c.freed.recordings_made;
   s.evictions = c.freed.evictions;
   s.copied_bytes = c.freed.copied_bytes;

@@ -58,6 +58,7 @@ struct OtherStructures::Memory {
 OtherStructures::OtherStructures(const std::vector<const Specialization*>& all) : serial_(++g_serials) {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> of_structure;
   for (const Specialization* s : all) {
+    if (!s->branches.empty()) continue;  // serves the frames of its structure alone: they go on with another one
     std::vector<std::size_t>& those = of_structure[s->hash];
     auto it =
         std::find_if(those.begin(), those.end(), [&](std::size_t g) { return fit_alike(*groups_[g].all.front(), *s); });

@@ -17,6 +17,7 @@
 #include "guards/expr.h"
 #include "reprise/compile.h"
 #include "runtime/call/call_frame.h"
+#include "runtime/trace/decisions.h"
 #include "runtime/trace/function_bytes.h"
 #include "runtime/trace/made_sizes.h"
 #include "runtime/trace/result_wrappers.h"
@@ -26,7 +27,8 @@
 
 namespace reprise::passes {
 struct Registered;
-}
+struct TracedInput;
+}  // namespace reprise::passes
 namespace reprise::autograd {
 class TraceTape;
 }
@@ -233,7 +235,8 @@ struct Traced {
   std::vector<std::shared_ptr<Variable>> met;
   /// Variables that the function assigns: what they get are the last of tensor_results (Note [Assigned variables]).
   std::vector<std::shared_ptr<Variable>> assigned;
-  std::vector<DataNumber> data;  ///< by the number that its read_back has
+  std::vector<DataNumber> data;     ///< by the number that its read_back has
+  std::vector<Decision> decisions;  ///< in the order in which they were taken
   /// What calls from this one on may rely on: the assumptions of its environment that are not always true.
   std::vector<std::pair<std::int32_t, const guards::Expr*>> assumed;
   std::vector<runtime::MadeSizes> sizes;  ///< of what it makes
@@ -358,6 +361,24 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool static_sizes = false;                       ///< each size is a constant
   Freeze freeze = Freeze::Nothing;                 ///< CompileOptions::freeze
   const passes::Registered* registered = nullptr;  ///< passes that the traced graph goes through; null: none
+
+  // ---- branches on values (tracer_data.cc)
+  const std::string& name() const { return out_.graph.name; }
+  const std::vector<DataNumber>& data() const { return out_.data; }
+  bool in_region() const { return depth_ != 0; }
+  const std::vector<Decision>& decisions() const { return out_.decisions; }
+  void decided(Decision);  ///< and assumed by the environment
+  /// What the call has done so far, for whoever runs it to know its numbers: nothing but what these need is an output.
+  /// Throws as finish() does where inputs must be seen in another way.
+  struct Prefix {
+    Traced traced;                     ///< its graph, numbers and assumptions
+    std::vector<TensorImpl*> inputs;   ///< of this call
+    std::vector<std::int64_t> values;  ///< likewise, without the numbers
+  };
+  Prefix prefix();
+  /// Of the call being traced, with room for its numbers of data.
+  std::vector<std::int64_t> call_values();
+  bool decides = false;  ///< may it branch on values?
 
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
@@ -516,6 +537,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- results (tracer_finish.cc)
   void add_results();
   void functionalize();
+  std::vector<passes::TracedInput> input_facts();
   void run_registered_passes();
   void check_written();
   void find_overlaps(std::uint32_t written, const WrittenMemory& of_inputs);
@@ -531,8 +553,9 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
 
   // ---- numbers that depend on data (tracer_data.cc)
   void place_data();
+  void place_numbers();
   void note_assumed();
-  void note_named();
+  static void note_named(const graph::Graph&, std::unordered_map<std::int32_t, Ints>& named);
   struct Known {
     std::size_t first_node, number;
   };

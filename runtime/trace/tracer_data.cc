@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <tuple>
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 #include "operators/read_back.h"
+#include "passes/functionalize.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
@@ -81,6 +83,7 @@ constexpr Range all_of() {
 }
 Range range_of(DType t) {
   switch (t) {
+    case DType::Bool: return {0, 1};
     case DType::UInt8: return all_of<std::uint8_t>();
     case DType::Int8: return all_of<std::int8_t>();
     case DType::Int32: return all_of<std::int32_t>();
@@ -96,8 +99,8 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
     Work work(*this);
     return found(t, loc).user_meta.dtype;
   }();
-  // A bool decides, and a branch would wait for it; in a branch of cond, a pattern, an operator nobody can.
-  if (dtype == kBool || depth_ || !handles_) bail(Bail::reads_value, "item", loc);
+  // A bool is a branch on a value; in a branch of cond, a pattern, an operator nobody can read one.
+  if (depth_ || !handles_ || (dtype == kBool && !decides)) bail(Bail::reads_value, "item", loc);
   Origin origin = [&] {
     Work work(*this);
     return Origin(out_.graph, value_of(ref_of(t, loc)));
@@ -108,28 +111,32 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
       last_write_ = looked_for_writes_ + 1;
   const bool is_float = is_floating(dtype);
   auto as_scalar = [&](const DataNumber& d) {
+    if (dtype == kBool) return Scalar(static_cast<bool>(reprise::detail::compare_lt(0, d.symbol, loc)));
     return Scalar(is_float ? Scalar(0.0).with_word(d.symbol) : Scalar(d.symbol));
   };
   if (const auto known = data_of_.find(origin.text); known != data_of_.end() && last_write_ <= known->second.first_node)
     return as_scalar(out_.data[known->second.number]);
 
-  auto emit = [&](OpId id, std::initializer_list<graph::CallArg> args) {
-    std::vector<Tensor> made;
-    call({graph::op(id), std::span(args.begin(), args.size()), false, loc}, made);
-    return std::move(made[0]);
-  };
-  Tensor one = t;
-  if (one.dim() != 0) one = emit(OpId::view, {&one, IntArrayRef()});
-  if (const DType wide = is_float ? kFloat64 : kInt64; dtype != wide) one = emit(OpId::to, {&one, wide});
-  Work work(*this);
-  const std::string name = "number " + std::to_string(out_.data.size()) + " of data";
-  const Range r = is_float ? all_of<std::int64_t>() : range_of(dtype);
-  const Int symbol = env_->new_data_symbol(name, is_float ? std::bit_cast<std::int64_t>(1.5) : 2, r.lo, r.hi);
-  out_.graph.add(operators::read_back_op(),
-                 {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
-  ++calls_;  // what is assumed of the number comes later
-  data_of_.insert_or_assign(std::move(origin.text), Known{origin.first_node, out_.data.size()});
-  out_.data.push_back({symbol, 0, is_float, loc});
+  {
+    auto emit = [&](OpId id, std::initializer_list<graph::CallArg> args) {
+      std::vector<Tensor> made;
+      call({graph::op(id), std::span(args.begin(), args.size()), false, loc}, made);
+      return std::move(made[0]);
+    };
+    Tensor one = t;
+    if (one.dim() != 0) one = emit(OpId::view, {&one, IntArrayRef()});
+    if (const DType wide = is_float ? kFloat64 : kInt64; dtype != wide) one = emit(OpId::to, {&one, wide});
+    Work work(*this);
+    const std::string name = "number " + std::to_string(out_.data.size()) + " of data";
+    const Range r = is_float ? all_of<std::int64_t>() : range_of(dtype);
+    const std::int64_t hint = is_float ? std::bit_cast<std::int64_t>(1.5) : dtype == kBool ? 1 : 2;
+    const Int symbol = env_->new_data_symbol(name, hint, r.lo, r.hi);
+    out_.graph.add(operators::read_back_op(),
+                   {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
+    ++calls_;  // what is assumed of the number comes later
+    data_of_.insert_or_assign(std::move(origin.text), Known{origin.first_node, out_.data.size()});
+    out_.data.push_back({symbol, 0, is_float, loc});
+  }
   return as_scalar(out_.data.back());
 }
 
@@ -139,10 +146,10 @@ void Tracer::note_assumed() {
     if (const auto& a = all[assumptions_seen_]; !a.always) out_.assumed.emplace_back(calls_, a.condition);
 }
 
-void Tracer::note_named() {
-  for (const graph::Node& n : out_.graph.nodes) {
+void Tracer::note_named(const graph::Graph& g, std::unordered_map<std::int32_t, Ints>& named) {
+  for (const graph::Node& n : g.nodes) {
     auto note = [&](const Int& i) {
-      if (graph::depends_on_data(i)) out_.named[n.info.sequence].push_back(i);
+      if (graph::depends_on_data(i)) named[n.info.sequence].push_back(i);
     };
     for (const NodeArg& a : n.args) {
       if (const auto* i = std::get_if<Int>(&a)) note(*i);
@@ -150,21 +157,58 @@ void Tracer::note_named() {
       if (const auto* l = std::get_if<Ints>(&a)) std::for_each(l->begin(), l->end(), note);
     }
     for (ValueId r : n.results) {
-      const Ints& sizes = out_.graph.meta(r).layout.sizes;
+      const Ints& sizes = g.meta(r).layout.sizes;
       std::for_each(sizes.begin(), sizes.end(), note);
     }
   }
 }
 
-void Tracer::place_data() {
+void Tracer::place_numbers() {
   for (std::size_t i = 0; i < out_.data.size(); ++i) {
-    DataNumber& d = out_.data[i];
-    d.word = static_cast<std::uint32_t>(captured_values_ + i);
-    env_->place(d.symbol.expr(), d.word);
+    out_.data[i].word = static_cast<std::uint32_t>(captured_values_ + i);
+    env_->place(out_.data[i].symbol.expr(), out_.data[i].word);
+  }
+}
+
+void Tracer::place_data() {
+  place_numbers();
+  for (const DataNumber& d : out_.data) {
     if (d.is_float) out_.floats.emplace_back(d.word, d.symbol);
   }
   if (out_.uses_random && out_.random_count.is_symbolic() && env_->of_data(out_.random_count.expr()))
     bail(Bail::data_decides, "compile", {}, "how many random numbers are drawn depends on data");
+}
+
+void Tracer::decided(Decision d) { out_.decisions.push_back(std::move(d)); }
+
+std::vector<std::int64_t> Tracer::call_values() {
+  place_numbers();
+  std::vector<std::int64_t> values(captured_values_ + out_.data.size());
+  for (const guards::Symbol& s : env_->symbols())
+    if (!s.of_data && s.source.word < values.size()) values[s.source.word] = s.hint;
+  if (out_.uses_random) std::tie(values[kSeedValue], values[kOffsetValue]) = graph::take_random(0);
+  return values;
+}
+
+Tracer::Prefix Tracer::prefix() {
+  Work work(*this);
+  note_assumed();
+  Prefix p;
+  p.values = call_values();
+  Traced& t = p.traced;
+  t.data = out_.data, t.assumed = out_.assumed, t.decisions = out_.decisions;
+  t.floats = out_.floats;
+  for (const DataNumber& d : t.data)
+    if (d.is_float) t.floats.emplace_back(d.word, d.symbol);
+  t.uses_random = out_.uses_random;
+  note_named(out_.graph, t.named);
+  passes::Functionalized made = passes::functionalize(out_.graph, input_facts());
+  if (const auto& w = made.wanted) want_covering(w->input, w->op, w->loc, w->why);
+  t.graph = std::move(made.graph);
+  t.graph.outputs.clear(), t.graph.metadata_mutations.clear();
+  for (graph::InputSpec& in : t.graph.inputs) in.mutates_data = in.mutates_metadata = false;
+  for (const Input& in : inputs_) p.inputs.push_back(const_cast<TensorImpl*>(in.concrete));
+  return p;
 }
 
 }  // namespace reprise::detail

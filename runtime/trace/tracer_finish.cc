@@ -158,12 +158,7 @@ void Tracer::run_registered_passes() {
   g.outputs.resize(outputs);
 }
 
-void Tracer::functionalize() {
-  if (registered) run_registered_passes();
-  out_.operators = out_.graph.nodes.size();
-  if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
-  out_.sizes = runtime::made_sizes(out_.graph);  // of views, too, that nobody writes through
-  if (!out_.data.empty()) note_named();
+std::vector<passes::TracedInput> Tracer::input_facts() {
   std::vector<passes::TracedInput> facts(inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     facts[i].covers_storage = covers_its_storage(*inputs_[i].concrete);
@@ -179,6 +174,16 @@ void Tracer::functionalize() {
     facts[w.input].is_storage = true;
     for (std::uint32_t i : w.members) facts[i].storage = static_cast<std::int32_t>(w.input);
   }
+  return facts;
+}
+
+void Tracer::functionalize() {
+  if (registered) run_registered_passes();
+  out_.operators = out_.graph.nodes.size();
+  if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
+  out_.sizes = runtime::made_sizes(out_.graph);  // of views, too, that nobody writes through
+  if (!out_.data.empty()) note_named(out_.graph, out_.named);
+  const std::vector<passes::TracedInput> facts = input_facts();
   passes::Functionalized made = [&] {
     const InPhase phase(Phase::Functionalize);
     return passes::functionalize(std::move(out_.graph), facts);

@@ -296,16 +296,21 @@ TEST(DataSizes, WhatIsDeclaredIsChecked) {
   EXPECT_EQ(error_of([] { check_size(3, 4); }).code(), ErrorCode::InvalidArgument);
 }
 
-TEST(DataSizes, ABranchEndsTheTrace) {
-  auto f = compile([](Tensor x) {
+// With branches (docs/branches.md) it is a path.
+TEST(DataSizes, ABranchEndsTheTraceWhereNoneAreTaken) {
+  auto body = [](Tensor x) {
     const Tensor y = x.index({x > 0});
     if (y.size(0) > 3) return y.slice(0, 0, 3);
     return y;
-  });
+  };
+  auto f = compile(body, {.branches = 0});
   const Tensor x = numbers({20});
   EXPECT_EQ(f(x).size(0), 3);
   EXPECT_EQ(fallbacks(f.stats(), "asks_of_data"), 1);
   EXPECT_NE(f.stats().last_fallback_reason.find("check_size"), std::string::npos) << f.stats().last_fallback_reason;
+  auto taken = compile(body);
+  EXPECT_EQ(taken(x).size(0), 3);
+  EXPECT_EQ(taken.stats().eager_fallbacks, 0);
   auto g = compile([](Tensor x) { return x * x.sum().item<float>(); });
   g(x);
   EXPECT_EQ(fallbacks(g.stats(), "reads_value"), 1);
