@@ -53,7 +53,12 @@ Branches::Branches(const Predicate& p) {
   taken_ = pred.item<bool>(p.loc());
 }
 
-Branches::~Branches() = default;
+// What decides may be a captured tensor, and the handle here is none of the function's.
+Branches::~Branches() {
+  if (!tracer_) return;
+  const NotTheFunction aside(*tracer_);
+  state_.reset();
+}
 
 void Branches::trace(void (*body)(void*, Branches&), void* ctx) {
   State& s = *state_;

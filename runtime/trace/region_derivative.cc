@@ -28,19 +28,6 @@ namespace reprise::detail {
 
 namespace {
 
-/// While it lives, handles are not what the function does.
-class NotTheFunction {
- public:
-  explicit NotTheFunction(Tracer& t) : t_(t), before_(t.aside(false)) {}
-  ~NotTheFunction() { t_.aside(before_); }
-  NotTheFunction(const NotTheFunction&) = delete;
-  NotTheFunction& operator=(const NotTheFunction&) = delete;
-
- private:
-  Tracer& t_;
-  const bool before_;
-};
-
 std::vector<Tensor> seen_operands(const Tracer& tracer, const TracedBranch& b) {
   std::vector<Tensor> all;
   for (const Tensor& t : b.operands) all.push_back(tracer.as_seen(t));
@@ -100,6 +87,8 @@ bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::ve
       refuse("writes to a tensor from outside");
   if (std::none_of(operands.begin(), operands.end(), [](const Tensor& t) { return wants_gradient(*t.impl()); }))
     return false;
+  if (b.writes_unseen && graph::setting(graph::Setting::NoGrad) == 0)
+    refuse("writes through detach(), or while gradients are off");
   const Wanted w = wanted_of(b, operands, carried);
   if (std::any_of(b.written.begin() + static_cast<std::ptrdiff_t>(carried), b.written.end(),
                   [](graph::ValueId v) { return static_cast<bool>(v); }))

@@ -19,6 +19,19 @@ class OffTape {
   const graph::Keys before_;
 };
 
+/// While it lives, handles are not what the function does.
+class NotTheFunction {
+ public:
+  explicit NotTheFunction(Tracer& t) : t_(t), before_(t.aside(false)) {}
+  ~NotTheFunction() { t_.aside(before_); }
+  NotTheFunction(const NotTheFunction&) = delete;
+  NotTheFunction& operator=(const NotTheFunction&) = delete;
+
+ private:
+  Tracer& t_;
+  const bool before_;
+};
+
 // Tracer::add_scan() and add_cond(), as one node of the tape where an operand of a region wants a gradient (Note
 // [Derivatives of regions]).
 std::vector<Tensor> add_scan_on_tape(Tracer&, TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,

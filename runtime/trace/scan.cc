@@ -132,7 +132,12 @@ Scan::Scan(SourceLoc loc) : state_(std::make_unique<State>()) {
   state_->tracer = around().tracer;
   state_->own = OwnResults(loc);
 }
-Scan::~Scan() = default;
+// Captured tensors among what it was given are still in its handles, which are none of the function's.
+Scan::~Scan() {
+  std::optional<NotTheFunction> aside;
+  if (state_->tracer) aside.emplace(*state_->tracer);
+  state_.reset();
+}
 
 Scan& Scan::at(Part part) {
   state_->part = part, state_->next = 0, state_->next_word = 0;

@@ -267,6 +267,8 @@ struct TracedBranch {
   std::vector<bool> defined;            ///< by result: is it a tensor? The outputs are those that are
   std::vector<std::int32_t> calls_off;  ///< calls (NodeInfo::sequence) that were made while gradients were off
   bool views_want = false;              ///< an operand is the storage of a tensor that wants a gradient
+  /// it writes where the tape does not see it: through detach(), or while gradients are off
+  bool writes_unseen = false;
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does

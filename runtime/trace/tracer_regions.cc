@@ -17,12 +17,14 @@
 #include <span>
 #include <unordered_set>
 
+#include "autograd/derivative.h"
 #include "autograd/state.h"
 #include "base/errors.h"
 #include "graph/parts.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/view_column.h"
+#include "graph/writers.h"
 #include "passes/functionalize.h"
 #include "passes/view_chains.h"
 #include "runtime/trace/joint.h"
@@ -44,6 +46,25 @@ TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.im
 bool may_meet(const Tensor& a, const Tensor& b) {
   const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
   return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
+}
+
+/// Behind such a write, what was written wants the gradient that it did before it, as no functional graph says.
+bool writes_unseen_by_tape(const graph::Graph& traced, const std::vector<std::int32_t>& calls_off) {
+  auto is_constant = [&](ValueId view) {
+    const autograd::Derivative* d = autograd::derivatives().find(passes::view_of(traced, view)->op);
+    return d && !d->rule;
+  };
+  bool unseen = false;
+  for (const graph::Node& n : traced.nodes) {
+    const bool off = std::find(calls_off.begin(), calls_off.end(), n.info.sequence) != calls_off.end();
+    auto written = [&](ValueId v) {
+      const std::vector<ValueId> views = passes::chain_of(traced, v);
+      unseen = unseen || off || std::any_of(views.begin(), views.end(), is_constant);
+    };
+    if (n.inplace) written(std::get<ValueId>(n.args[0]));
+    else graph::for_each_written(graph::op(n.op), n.args, written);
+  }
+  return unseen;
 }
 
 }  // namespace
@@ -313,6 +334,7 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   for (RegionTrace::Lifted& l : region.lifted) made.operands.push_back(std::move(l.outer));
   graph::Graph traced = leave_branch();
   regions_.pop_back();
+  made.writes_unseen = writes_unseen_by_tape(traced, made.calls_off);
 
   auto storage_of = [](const Tensor& t) -> const TracedStorage& { return *ref_of_traced(t).storage; };
   std::vector<passes::TracedInput> facts(traced.inputs.size());

@@ -1,6 +1,7 @@
 // scan: a loop over slices, eagerly and compiled.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -533,6 +534,66 @@ TEST(ScanGradients, DecideInRegionsAsTheyDoEagerly) {
         }
         EXPECT_EQ(told[0], told[1]);
       }
+}
+
+// A captured tensor that is given to scan or cond stays the function's own variable.
+TEST(Scan, CapturedTensorsThatItIsGiven) {
+  const Tensor captured = rising({4, 3}), first = rising({3}), yes = zeros({}) < 1.0;
+  using Step = Tensor (*)(const Tensor&, const Tensor&);
+  const Step step = [](const Tensor& s, const Tensor& x) { return s * 0.5 + x; };
+  using Body = std::function<Tensor(Tensor)>;
+  const std::pair<const char*, Body> rows[] = {
+      {"slices", [&](Tensor x) { return scan(step, x * 2.0, captured); }},
+      {"the first state", [&](Tensor x) { return scan(step, first, stack({x, x})); }},
+      {"both", [&](Tensor x) { return scan(step, first, captured) + x; }},
+      {"what decides", [&](Tensor x) { return cond(yes, [&] { return x * first; }, [&] { return x + first; }); }},
+  };
+  for (const auto& [what, body] : rows)
+    for (const bool wants : {false, true}) {
+      SCOPED_TRACE(std::string(what) + (wants ? ", wants" : ""));
+      auto f = compile([&body = body](Tensor x) { return body(x); }, {.name = "f"});
+      Tensor x = rising({3}), y = rising({3});
+      if (wants) x.requires_grad_(), y.requires_grad_();
+      const Tensor got = f(x), want = body(y);
+      EXPECT_EQ(shown({got.detach()}), shown({want.detach()}));
+      if (wants && want.requires_grad()) {
+        got.sum().backward(), want.sum().backward();
+        EXPECT_EQ(shown({x.grad()}), shown({y.grad()}));
+      }
+      EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+    }
+}
+
+// Behind a write that the tape does not see, a tensor wants the gradient that it did before.
+TEST(ScanGradients, OfWritesThatTheTapeDoesNotSee) {
+  using Write = void (*)(Tensor);
+  const Write rows[] = {[](Tensor s) { s.detach().mul_(2.0); }, [](Tensor s) { s.slice(0, 1).detach().add_(1.0); },
+                        [](Tensor s) {
+                          const NoGradScope off;
+                          s.mul_(0.5);
+                        }};
+  for (const Write write : rows)
+    for (const bool wants : {false, true}) {
+      auto body = [write](Tensor x) {
+        return scan(
+            [&](const Tensor& s, const Tensor& row) {
+              write(s);
+              return s * row;
+            },
+            x * 1.5, rising({4, 3}) * 0.5);
+      };
+      auto f = compile(body, {.name = "f"});
+      Tensor x = rising({3}), y = rising({3});
+      if (wants) x.requires_grad_(), y.requires_grad_();
+      const Tensor got = f(x), want = body(y);
+      EXPECT_EQ(shown({got.detach()}), shown({want.detach()}));
+      EXPECT_EQ(got.requires_grad(), wants);
+      EXPECT_EQ(f.stats().eager_fallbacks, wants) << f.stats().last_fallback_reason;
+      if (!wants) continue;
+      EXPECT_NE(f.stats().last_fallback_reason.find("detach()"), std::string::npos) << f.stats().last_fallback_reason;
+      got.sum().backward(), want.sum().backward();
+      EXPECT_EQ(shown({x.grad()}), shown({y.grad()}));
+    }
 }
 
 }  // namespace
