@@ -210,7 +210,7 @@ void TapeViews::follow(const CallFrame& f, Outputs& outputs, const std::vector<T
         const Tensor of = v.input >= 0 ? Tensor::share(f.tensors[static_cast<std::size_t>(v.input)])
                                        : bases[static_cast<std::size_t>(v.base)];
         const Tensor made = replay(of, v.steps, numbers, true, gradients && v.made == ViewMade::Followed);
-        if (v.placed || (v.written_since && !gradients)) autograd::state_of(made)->view->version = autograd::kStale;
+        if (v.placed || v.written_since) autograd::state_of(made)->view->version = autograd::kStale;
         for (std::size_t leaf = v.leaf; leaf < outputs.tensors.size(); ++leaf) {
           if (outputs.tensors[leaf] != given) continue;
           retain(made.impl());

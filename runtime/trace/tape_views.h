@@ -71,7 +71,7 @@ class TapeViews {
     Place place = Place::Own;
     graph::ViewMade made = graph::ViewMade::Followed;
     bool placed = false;                 ///< made while gradients were off, it has its base's place all the same
-    bool written_since = false;          ///< likewise, if the call is made while they are off
+    bool written_since = false;          ///< the call writes to the storage behind it: its base's place is another one
     std::int32_t input = -1, base = -1;  ///< what it is a view of
     std::vector<graph::ViewStep> steps;  ///< from there
   };
