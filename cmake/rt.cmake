@@ -1,9 +1,10 @@
 # libreprise-rt (target reprise_rt_shared, reprise::rt): exported programs without a compiler (docs/runtime.md). It is a
 # link of the library's own objects: what the C interface of rt/ reaches, and nothing else (--gc-sections). LLVM,
-# protobuf and Z3 are not there to be linked. Under sanitizers every global is reached from their tables, so there is no
-# such library. The room is no part of libreprise itself: programs may link to both.
+# protobuf and Z3 are not there to be linked. Under sanitizers every global is reached from their tables, and without
+# optimization from code that is never run, so there is no such library. The room is no part of libreprise itself:
+# programs may link to both.
 reprise_room(rt)
-if(REPRISE_SANITIZE OR REPRISE_LIBFUZZER OR CMAKE_SYSTEM_NAME MATCHES "Darwin|Windows")
+if(REPRISE_SANITIZE OR REPRISE_LIBFUZZER OR CMAKE_BUILD_TYPE STREQUAL "Debug" OR CMAKE_SYSTEM_NAME MATCHES "Darwin|Windows")
   return()
 endif()
 set(objects "")

@@ -142,11 +142,12 @@ void Loaded::read_weights(const SafeTensors& file, const std::string& path, Read
     other = load_safetensors(detail::folder_of(path) + at->second, how, SourceLoc{});
   }
   const SafeTensors& from = other ? *other : file;
-  auto inputs = std::make_shared<Inputs>(code_->contract.inputs.size());
-  for (std::size_t i = 0; i < inputs->size(); ++i) {
+  auto inputs = std::make_shared<Inputs>();
+  inputs->tensors.resize(code_->contract.inputs.size());
+  for (std::size_t i = 0; i < inputs->tensors.size(); ++i) {
     const detail::InputContract& in = code_->contract.inputs[i];
-    Tensor& t = (*inputs)[i];
-    if (in.tied_to >= 0) t = (*inputs)[static_cast<std::size_t>(in.tied_to)];
+    Tensor& t = inputs->tensors[i];
+    if (in.tied_to >= 0) t = inputs->tensors[static_cast<std::size_t>(in.tied_to)];
     if (!in.weight || in.tied_to >= 0 || !from.contains(in.name)) continue;
     t = detail::laid_out(from.at(in.name, SourceLoc{}), in, path, kLoad, {});
     try {
@@ -158,7 +159,7 @@ void Loaded::read_weights(const SafeTensors& file, const std::string& path, Read
   bound_ = std::move(inputs);
 }
 
-Tensor Loaded::weight(std::uint32_t input) const { return (*bound())[input]; }
+Tensor Loaded::weight(std::uint32_t input) const { return bound()->tensors[input]; }
 
 void Loaded::bind(const std::string& name, const rprt_tensor& given) {
   const detail::Contract& c = code_->contract;
@@ -166,10 +167,11 @@ void Loaded::bind(const std::string& name, const rprt_tensor& given) {
     if (c.inputs[i].name != name) continue;
     const Tensor t = tensor_of(given, c.inputs[i].name.c_str());
     detail::check_input(c, i, *t.impl(), "rprt_bind", {});
+    auto next = std::make_shared<Inputs>();
     const std::lock_guard lock(mu_);
-    auto next = std::make_shared<Inputs>(*bound_);
-    for (std::size_t k = 0; k < next->size(); ++k)
-      if (k == i || c.inputs[k].tied_to == static_cast<std::int32_t>(i)) (*next)[k] = t;
+    next->tensors = bound_->tensors;
+    for (std::size_t k = 0; k < next->tensors.size(); ++k)
+      if (k == i || c.inputs[k].tied_to == static_cast<std::int32_t>(i)) next->tensors[k] = t;
     bound_ = std::move(next);
     return;
   }
@@ -294,7 +296,7 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
   const FrameScope scope;
   auto& [given, inputs, impls, numbers, words] = scope.frame;
   inputs.clear();
-  for (const Tensor& t : *weights) inputs.push_back(t.impl());
+  for (const Tensor& t : weights->tensors) inputs.push_back(t.impl());
   numbers = numbers_;
   for (std::size_t i = 0; i < n_arguments; ++i) {
     const Place& place = arguments_[i];
@@ -318,7 +320,9 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
           std::bit_cast<std::int64_t>(a.kind == RPRT_NUMBER ? a.number : static_cast<double>(a.integer));
     }
   }
-  detail::check_call(p.contract, inputs, numbers);
+  const bool known = weights->known.load(std::memory_order_relaxed);
+  detail::check_call(p.contract, inputs, numbers, known);
+  if (!known) weights->known.store(true, std::memory_order_relaxed);
   fill_words(inputs, numbers, words);
   check_code_guards(words);
   if (p.program.uses_random) {

@@ -39,7 +39,12 @@ class Loaded {
   void call(const rprt_value* arguments, std::size_t n_arguments, rprt_value* results, std::size_t n_results);
 
  private:
-  using Inputs = std::vector<Tensor>;
+  /// What is bound, by input.
+  struct Inputs {
+    std::vector<Tensor> tensors;
+    /// a call has found that these weights may stand together: what they decide alone need not be asked again
+    mutable std::atomic<bool> known{false};
+  };
   std::shared_ptr<const Inputs> bound() const {
     const std::lock_guard lock(mu_);
     return bound_;
@@ -63,7 +68,7 @@ class Loaded {
   std::vector<std::uint32_t> weights_;
   std::vector<std::int64_t> numbers_;  // of a call, where they are the program's own
   mutable std::mutex mu_;
-  std::shared_ptr<const Inputs> bound_;  // guarded by mu_; by input
+  std::shared_ptr<const Inputs> bound_;  // guarded by mu_
   runtime::RecordingCache recordings_;   // of *code_, and freed before it
 };
 

@@ -107,21 +107,24 @@ void check_guards(const Contract& c, const std::vector<std::int64_t>& words) {
   }
 }
 
-void check_memory(const Contract& c, const std::vector<const TensorImpl*>& inputs) {
+/// `asked(i, j)`: is this pair to be looked at?
+template <class Asked>
+void check_memory(const Contract& c, const std::vector<const TensorImpl*>& inputs, const Asked& asked) {
   const char* const op = c.name.c_str();
   for (const Relation& r : c.relations)
-    if (!r.holds(*inputs[r.a], *inputs[r.b]))
+    if (asked(r.a, r.b) && !r.holds(*inputs[r.a], *inputs[r.b]))
       fail(ErrorCode::AliasConflict, op, {}, c.inputs[r.a].name, " and ", c.inputs[r.b].name,
            " share memory in another way than when the program was exported");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!c.same_as.empty())
       for (std::size_t j = 0; j < i; ++j)
-        if ((inputs[i] == inputs[j]) != (c.same_as[i] == c.same_as[j]))
+        if (asked(i, j) && (inputs[i] == inputs[j]) != (c.same_as[i] == c.same_as[j]))
           fail(ErrorCode::AliasConflict, op, {}, c.inputs[j].name, " and ", c.inputs[i].name,
                " are one tensor, or two, in another way than when the program was exported");
     if (!c.inputs[i].written) continue;
     for (std::size_t j = 0; j < inputs.size(); ++j) {
       const bool one = !c.same_as.empty() && c.same_as[i] == c.same_as[j];
+      if (!asked(i, j)) continue;
       if (i != j ? !one && overlaps(*inputs[i], *inputs[j]) : overlaps_itself(*inputs[i]))
         fail(ErrorCode::AliasConflict, op, {}, c.inputs[i].name, " is written and overlaps ",
              i == j ? "itself" : c.inputs[j].name);
@@ -132,15 +135,17 @@ void check_memory(const Contract& c, const std::vector<const TensorImpl*>& input
 }  // namespace
 
 void check_call(const Contract& c, const std::vector<const TensorImpl*>& inputs,
-                const std::vector<std::int64_t>& numbers) {
+                const std::vector<std::int64_t>& numbers, bool weights_known) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i])
       fail(ErrorCode::InvalidArgument, c.name.c_str(), {}, "weight ", c.inputs[i].name,
            " has no value: the program was saved without it, bind() one");
-    check_input(c, i, *inputs[i], c.name.c_str(), {});
+    if (!weights_known || !c.inputs[i].weight) check_input(c, i, *inputs[i], c.name.c_str(), {});
   }
   check_guards(c, symbol_words(c, inputs, numbers));
-  check_memory(c, inputs);
+  check_memory(c, inputs, [&](std::size_t i, std::size_t j) {
+    return !weights_known || !c.inputs[i].weight || !c.inputs[j].weight;
+  });
 }
 
 }  // namespace reprise::detail

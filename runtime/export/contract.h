@@ -78,8 +78,9 @@ struct Contract {
 void check_input(const Contract&, std::size_t input, const TensorImpl&, const char* op, SourceLoc);
 /// Throws InvalidArgument, ShapeMismatch, DTypeMismatch, DeviceMismatch or AliasConflict for a call that is outside of
 /// the contract. `inputs`: by input, null for what nobody has given; `numbers`: the words of the call's numbers.
-void check_call(const Contract&, const std::vector<const TensorImpl*>& inputs,
-                const std::vector<std::int64_t>& numbers);
+/// `weights_known`: an earlier call has been accepted with these weights.
+void check_call(const Contract&, const std::vector<const TensorImpl*>& inputs, const std::vector<std::int64_t>& numbers,
+                bool weights_known = false);
 /// The words of the call's symbols: sizes, strides and numbers. Others are 0.
 std::vector<std::int64_t> symbol_words(const Contract&, const std::vector<const TensorImpl*>& inputs,
                                        const std::vector<std::int64_t>& numbers);
