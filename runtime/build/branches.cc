@@ -11,6 +11,7 @@
 #include "base/float_state.h"
 #include "base/log.h"
 #include "base/stack.h"
+#include "device/backend.h"
 #include "graph/thread_state.h"
 #include "guards/general.h"
 #include "operators/read_back.h"
@@ -40,6 +41,20 @@ bool is_of_floats(const Expr* e) {
     case ExprKind::Not: return std::all_of(e->args().begin(), e->args().end(), is_of_floats);
     default: return false;
   }
+}
+
+/// Is it less work to interpret the graph once than to make code of it?
+bool is_little_work(const graph::Graph& g) {
+  constexpr std::int64_t kElements = 4096;
+  return std::all_of(g.values.begin(), g.values.end(), [](const graph::Value& v) {
+    std::int64_t elements = 1;
+    for (Int size : v.meta.layout.sizes) {
+      if (size.hint() > kElements) return false;
+      elements *= std::max<std::int64_t>(size.hint(), 1);
+      if (elements > kElements) return false;
+    }
+    return device::runs_host_code(v.meta.device);
+  });
 }
 
 std::string at(SourceLoc loc) {
@@ -163,7 +178,8 @@ void BranchTracer::read(const std::vector<std::size_t>& numbers) {
     std::optional<epochs::Working> for_caller;
     if (&epochs::mine() != caller) for_caller.emplace(epochs::Working::ForAnother{});
     passes::run_pipeline(g);
-    const Stages stages = build_prefix(std::move(prefix.traced), wanted, mode_);
+    const kernels::Mode mode = is_little_work(g) ? kernels::Mode::Interpret : mode_;
+    const Stages stages = build_prefix(std::move(prefix.traced), wanted, mode);
     const auto budget = std::make_shared<RecordingBudget>(1, INT64_MAX);
     for (const auto& stage : stages) {
       stage->recordings.keep_within(budget);

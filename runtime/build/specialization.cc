@@ -464,20 +464,24 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
 
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
 [[gnu::noinline]] std::optional<runtime::PathMissed> replay_in_stages(const Specialization& s, CallFrame& f,
-                                                                      std::vector<TensorImpl*> tensors,
                                                                       Outputs& outputs, std::int64_t& copied,
                                                                       const Outcomes* path,
                                                                       std::shared_ptr<runtime::Handover>* hand) {
+  std::size_t results = 0;
+  for (const auto& stage : s.before) results += stage->results.size();
+  std::vector<Tensor> made;
+  std::vector<TensorImpl*> tensors;
+  made.reserve(results), tensors.reserve(f.tensors.size() + results);
+  tensors.assign(f.tensors.begin(), f.tensors.end());
   runtime::Handover local, *use = nullptr;
   if (hand && !s.folding) {
     use = *hand ? hand->get() : &local;
-    if (use->inputs != tensors || use->values.size() != f.values.size() ||
-        !std::equal(f.values.begin(), f.values.end(), use->values.begin()))
+    if (*hand && (use->inputs != tensors || use->values.size() != f.values.size() ||
+                  !std::equal(f.values.begin(), f.values.end(), use->values.begin())))
       *use = {};
   }
   const std::size_t own = f.values.size(), given = tensors.size();
   runtime::make_room(s.before, f.values);
-  std::vector<Tensor> made;
   std::optional<runtime::PathMissed> missed =
       runtime::run_stages(s.before, s.name, f.values.data(), made, tensors, path, use);
   if (missed && use) {
@@ -601,7 +605,7 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
     auto replay = [&] {
       std::optional<runtime::Folding::Added> folded;
       if (folds) folded.emplace(*s.folding, f);
-      missed = replay_in_stages(s, f, {f.tensors.begin(), f.tensors.end()}, outputs, copied, path, hand);
+      missed = replay_in_stages(s, f, outputs, copied, path, hand);
     };
     if (path && s.check) [[unlikely]] {  // what takes another path is nothing to compare
       std::optional<runtime::Folding::Added> folded;

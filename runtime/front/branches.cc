@@ -43,6 +43,7 @@ const Specialization* follow(Compiled& c, const Specialization& s, CallFrame& f,
   if (!next) {
     path.from = s.name;
     path.missed = text_of(branch, missed.outcome.value);
+    path.hand.reset();
     epochs::end(epochs::mine());  // it is compiled, and `s` may go
     return nullptr;
   }
