@@ -139,14 +139,14 @@ std::string_view wrapper_name(const Tensor& t) noexcept {
 }
 
 Tensor plain(const Tensor& t, SourceLoc loc) {
-  Tensor p = t;
-  while (const WrapperState* s = state_of_wrapper(p)) {
-    if (!s->type.plain)
-      fail(ErrorCode::InvalidArgument, s->type.name.c_str(), loc, "has no plain meaning (", s->type.name, "::plain)");
-    p = s->type.plain(s->value.get(), loc);
-    if (!p.impl()) fail(ErrorCode::InvalidArgument, s->type.name.c_str(), loc, "plain() gives an undefined tensor");
-  }
-  return p;
+  const WrapperState* const s = state_of_wrapper(t);
+  if (!s) return t;
+  if (!s->type.plain)
+    fail(ErrorCode::InvalidArgument, s->type.name.c_str(), loc, "has no plain meaning (", s->type.name, "::plain)");
+  // (A handle of its own: one that has held a traced tensor, and holds a captured one then, is nobody's variable.)
+  const Tensor p = s->type.plain(s->value.get(), loc);
+  if (!p.impl()) fail(ErrorCode::InvalidArgument, s->type.name.c_str(), loc, "plain() gives an undefined tensor");
+  return is_wrapper(p) ? plain(p, loc) : p;
 }
 
 }  // namespace reprise

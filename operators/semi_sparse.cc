@@ -20,13 +20,18 @@ Tensor at_place(const Tensor& place, const Tensor (&four)[4], SourceLoc loc) {
 Tensor first_place(const Tensor& places, SourceLoc loc) { return bitwise_and(places, 3, loc); }
 Tensor second_place(const Tensor& places, SourceLoc loc) { return bitwise_right_shift(places, 2, loc); }
 
-/// x [k] times each row: what is kept, times the elements of x that stand there.
+/// x [k] times each row: what is kept, times the elements of x that stand there. These are copied into planes first, by
+/// an operator that is not fused into the sum, so that a row's groups stand side by side in registers; places are as
+/// wide as the elements that they choose.
 Tensor row_product(const SemiSparse24& w, const Tensor& x, SourceLoc loc) {
-  const Tensor planes = x.reshape({-1, 4}, loc).t(loc).contiguous(loc);
+  const Tensor fours = x.reshape({-1, 4}, loc);
   Tensor four[4];
-  for (int i = 0; i < 4; ++i) four[i] = planes.select(0, i, loc).unsqueeze(0, loc);
-  const Tensor a = mul(w.values.select(0, 0, loc), at_place(first_place(w.places, loc), four, loc), loc),
-               b = mul(w.values.select(0, 1, loc), at_place(second_place(w.places, loc), four, loc), loc);
+  for (int i = 0; i < 4; ++i) four[i] = fours.select(1, i, loc);
+  const Tensor planes = cat({four[0], four[1], four[2], four[3]}, 0, loc).view({4, 1, w.values.size(2)}, loc);
+  for (int i = 0; i < 4; ++i) four[i] = planes.select(0, i, loc);
+  const Tensor places = w.places.to(kInt32, loc);
+  const Tensor a = mul(w.values.select(0, 0, loc), at_place(first_place(places, loc), four, loc), loc),
+               b = mul(w.values.select(0, 1, loc), at_place(second_place(places, loc), four, loc), loc);
   return add(a, b, 1, loc).sum({1}, false, std::nullopt, loc);
 }
 

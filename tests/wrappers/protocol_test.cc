@@ -184,6 +184,11 @@ TEST(Wrappers, CapturedOnesAreFollowed) {
   EXPECT_EQ(error_of([&] { f(x); }).message(), "m and ft");
   w = tensor({3.f, 4.f});
   EXPECT_EQ(error_of([&] { f(x); }).message(), "m and 1");
+  // A captured plain tensor that is wrapped inside.
+  const Tensor y = ones({2});
+  auto g = compile([&](const Tensor& x) { return exp(metres(y)) * x; });
+  EXPECT_EQ(floats(g(ones({2}))), floats(exp(y)));
+  EXPECT_EQ(g.stats().eager_fallbacks, 0) << g.stats().last_fallback_reason;
 }
 
 TEST(Wrappers, CountsWhatAFunctionMultiplies) {
