@@ -1,5 +1,7 @@
 #include "base/errors.h"
 
+#include "base/errors_aside.h"
+
 namespace reprise {
 namespace {
 std::string describe(const std::string& op, const std::string& message, SourceLoc loc) {
@@ -35,6 +37,7 @@ namespace {
 constinit thread_local std::uint64_t made = 0;
 }
 std::uint64_t errors_made() noexcept { return made; }
+void ErrorsAside::set_errors_made(std::uint64_t n) noexcept { made = n; }
 
 Error::Error(ErrorCode code, std::string op, std::string message, SourceLoc loc)
     : code_(code), op_(std::move(op)), message_(std::move(message)), what_(describe(op_, message_, loc)), loc_(loc) {

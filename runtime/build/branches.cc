@@ -8,6 +8,7 @@
 
 #include "base/bail.h"
 #include "base/epochs.h"
+#include "base/errors_aside.h"
 #include "base/float_state.h"
 #include "base/log.h"
 #include "base/stack.h"
@@ -163,6 +164,7 @@ void BranchTracer::read(const std::vector<std::size_t>& numbers) {
       keep[i] = !known_.count(static_cast<std::size_t>(std::get<Int>(g.nodes[i].args[1]).hint()));
   g.erase_nodes(keep);
   const epochs::Working working;
+  const ErrorsAside errors;  // what the library catches itself is none that the function catches
   const std::vector<detail::DataNumber> data = prefix.traced.data;
   for (const auto& [number, value] : known_) prefix.values[data[number].word] = value;
   std::vector<Int> wanted;

@@ -33,12 +33,12 @@ namespace reprise::runtime {
 // floats that is known is not asked again. (Where one of integers were another number, sizes would be wrong: the call
 // is served eagerly.)
 //
-// Each leaf has its stages. What a stage before the last computes follows from its numbers alone, so siblings compute the
-// same up to where they part; what it gives beside the numbers is what later stages of its own leaf need. A call that
-// changes over hands over what was computed (Handover): stages of the new leaf whose graphs are the same text, of the
-// same inputs, and which give no more than those that have run, do not run. Others run from there on, also where they
-// computed the same values before: of two leaves the one that gives more therefore stays the one that calls begin at
-// (run_path). A call that takes the path of the one before runs each stage once.
+// Each leaf has its stages. What a stage before the last computes follows from its numbers alone, so siblings compute
+// the same up to where they part; what it gives beside the numbers is what later stages of its own leaf need. A call
+// that changes over hands over what was computed (Handover): stages of the new leaf whose graphs are the same text, of
+// the same inputs, and which give no more than those that have run, do not run. Others run from there on, also where
+// they computed the same values before: of two leaves the one that gives more therefore stays the one that calls begin
+// at (run_path). A call that takes the path of the one before runs each stage once.
 //
 // Bounds: CompileOptions::branches leaves of one structure, the least recently used makes room once it is idle
 // (Compiled::make_room_for_path); kMostDecisions on a path, which is a loop. Beyond them calls run eagerly, and the
