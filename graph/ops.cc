@@ -41,7 +41,7 @@ void check_schema(const Schema& s, OpClass cls, bool inplace, Effects effects) {
   };
   if (s.args.empty()) bad("has no arguments");
   if (s.args.size() > kMaxArgs) bad("has ", s.args.size(), " arguments, more than ", kMaxArgs);
-  if (s.n_results < 0) bad("gives a list of tensors, and nothing says how many");
+  if (s.n_results < 0 && cls != OpClass::Control) bad("gives a list of tensors, and nothing says how many");
   const Writes w = writes_of(s);
   const bool may_write = cls == OpClass::Reference || cls == OpClass::Transfer;
   if (!w.writes.empty() && !may_write)

@@ -1,9 +1,15 @@
 // Operators that run graphs of their own.
+#include <utility>
+
 #include "base/errors.h"
 #include "graph/graph.h"
+#include "graph/register_op.h"
 #include "graph/shape_rules.h"
+#include "graph/while_loop.h"
 
-namespace reprise::graph::rules {
+namespace reprise::graph {
+
+namespace rules {
 
 namespace {
 
@@ -52,6 +58,30 @@ TensorMeta row_major(const TensorMeta& m, Ints sizes) {
   return {m.dtype, m.device, {std::move(sizes), std::move(strides), 0}};
 }
 
+using Tensors = decltype(std::declval<const RuleCtx&>().tensors(0));
+
+/// The first inputs of a loop's body are what it carries.
+void check_carried(const RuleCtx& c, const Tensors& carried) {
+  for (std::size_t i = 0; i < carried.size(); ++i)
+    check_input(c, 0, i, defined(c, carried[i], "carried tensor", i), "what is carried");
+}
+/// And its first results the next state.
+void give_carried(RuleCtx& c, const Tensors& carried) {
+  const char* op = c.op.schema.name.c_str();
+  const Graph& body = c.region(0);
+  if (body.outputs.size() < carried.size())
+    fail(ErrorCode::InvalidArgument, op, c.loc, "the body gives ", body.outputs.size(), " tensors, of ", carried.size(),
+         " that are carried");
+  for (std::size_t i = 0; i < carried.size(); ++i) {
+    const TensorMeta& m = body.meta(body.outputs[i].value);
+    if (m.dtype != carried[i]->dtype || m.device != carried[i]->device ||
+        !same_sizes(m, *carried[i], c.loc, "what a loop carries"))
+      fail(ErrorCode::ShapeMismatch, op, c.loc, "carried tensor ", i, " is ", shown(*carried[i]),
+           ", and the body gives ", shown(m));
+    c.results.push_back(row_major(m, m.layout.sizes));
+  }
+}
+
 }  // namespace
 
 void cond(RuleCtx& c) {
@@ -87,8 +117,7 @@ void scan(RuleCtx& c) {
   if (!require(turns >= 0, "scan: turns"))
     fail(ErrorCode::InvalidArgument, "scan", c.loc, "there are ", turns, " turns");
   check_inputs(c, 0, carried.size() + stacked.size() + others.size(), "operands");
-  for (std::size_t i = 0; i < carried.size(); ++i)
-    check_input(c, 0, i, defined(c, carried[i], "carried tensor", i), "what is carried");
+  check_carried(c, carried);
   for (std::size_t i = 0; i < stacked.size(); ++i) {
     const TensorMeta& all = defined(c, stacked[i], "stacked tensor", i);
     if (all.dim() == 0 || !same(all.size(0), turns, c.loc, "scan: turns"))
@@ -100,23 +129,50 @@ void scan(RuleCtx& c) {
   }
   for (std::size_t i = 0; i < others.size(); ++i)
     check_input(c, 0, carried.size() + stacked.size() + i, defined(c, others[i], "operand", i), "the operand");
-  if (body.outputs.size() < carried.size())
-    fail(ErrorCode::InvalidArgument, "scan", c.loc, "the body gives ", body.outputs.size(), " tensors, of ",
-         carried.size(), " that are carried");
-  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+  give_carried(c, carried);
+  for (std::size_t i = carried.size(); i < body.outputs.size(); ++i) {
     const TensorMeta& m = body.meta(body.outputs[i].value);
-    if (i < carried.size()) {
-      if (m.dtype != carried[i]->dtype || m.device != carried[i]->device ||
-          !same_sizes(m, *carried[i], c.loc, "scan: what is carried"))
-        fail(ErrorCode::ShapeMismatch, "scan", c.loc, "carried tensor ", i, " is ", shown(*carried[i]),
-             ", and the body gives ", shown(m));
-      c.results.push_back(row_major(m, m.layout.sizes));
-    } else {
-      Ints sizes = m.layout.sizes;
-      sizes.insert(sizes.begin(), turns);
-      c.results.push_back(row_major(m, std::move(sizes)));
-    }
+    Ints sizes = m.layout.sizes;
+    sizes.insert(sizes.begin(), turns);
+    c.results.push_back(row_major(m, std::move(sizes)));
   }
 }
 
-}  // namespace reprise::graph::rules
+static void while_loop(RuleCtx& c) {
+  const auto carried = c.tensors(1), others = c.tensors(2);
+  const char* op = c.op.schema.name.c_str();
+  const Int turns = c.integer(3);
+  if (!require(turns >= 0, "while_loop: turns"))
+    fail(ErrorCode::InvalidArgument, op, c.loc, "at most ", turns, " turns");
+  check_inputs(c, 0, carried.size() + others.size(), "operands");
+  check_carried(c, carried);
+  if (carried.empty() || carried[0]->dtype != DType::Bool || carried[0]->dim() != 0)
+    fail(ErrorCode::InvalidArgument, op, c.loc, "the first carried tensor is no bool without dimensions");
+  for (std::size_t i = 0; i < others.size(); ++i)
+    check_input(c, 0, carried.size() + i, defined(c, others[i], "operand", i), "the operand");
+  if (const std::size_t given = c.region(0).outputs.size(); given != carried.size())
+    fail(ErrorCode::InvalidArgument, op, c.loc, "the body gives ", given, " tensors, and ", carried.size(),
+         " are carried");
+  give_carried(c, carried);
+}
+
+}  // namespace rules
+
+OpId while_loop_op() {
+  static const OpId id = register_op(
+      {.schema = "reprise::while_loop(Region body, Tensor[] carried, Tensor[] others, SymInt turns) -> Tensor[]",
+       .cls = OpClass::Control,
+       .shape = rules::while_loop,
+       .moves = true,
+       .effects = {.may_fail = true}});
+  return id;
+}
+
+bool decides_turns(const Node& n) { return turns_of(n) && op(n.op).schema.find("stacked") < 0; }
+
+void fail_unending(std::int64_t turns, SourceLoc loc) {
+  fail(ErrorCode::InvalidArgument, "while_loop", loc, "the condition still holds behind ", turns,
+       turns == 1 ? " turn" : " turns", ", and max_steps allows no more");
+}
+
+}  // namespace reprise::graph

@@ -1,6 +1,7 @@
 #include "operators/families.h"
 
 #include "graph/register_op.h"
+#include "graph/while_loop.h"
 
 namespace reprise::graph {
 
@@ -9,6 +10,7 @@ void register_families() {
 #define REPRISE_FAMILY(name) operators::register_##name();
 #include "operators/families.def"
 #undef REPRISE_FAMILY
+  while_loop_op();
 }
 
 }  // namespace reprise::graph

@@ -36,7 +36,9 @@ class Inliner {
   }
 
   void choice(const Node& n, std::vector<ValueId>& to) {
-    if (graph::turns_of(n)) bail(Bail::loop_on_device, graph::op(n.op).schema.name.c_str(), n.info.loc);
+    if (graph::turns_of(n))
+      bail(Bail::loop_on_device, graph::op(n.op).schema.name.c_str(), n.info.loc,
+           "a device runs no loops of launches yet");
     if (graph::effects_of(n).any()) bail(Bail::branch_may_fail, graph::op(n.op).schema.name.c_str(), n.info.loc);
     ValueId pred = to[std::get<ValueId>(n.args[0]).v];
     if (out_.meta(pred).dim() > 0) pred = out_.add(OpId::view, {pred, Ints{}}, n.info);

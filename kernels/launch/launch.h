@@ -107,8 +107,8 @@ struct Condition {
   Int offset = 0;  ///< in elements
   bool wanted = true;
 };
-/// Launches in a row that the host runs `count` times, with no call in between: a region of scan. What differs from
-/// turn to turn are addresses alone.
+/// Launches in a row that the host runs `count` times, with no call in between: a region of scan or of while_loop. What
+/// differs from turn to turn are addresses alone.
 struct Repeat {
   /// In turn k the buffer begins `offset + k * stride` elements behind the beginning of `of`.
   struct Window {
@@ -122,6 +122,9 @@ struct Repeat {
   Int count = 0;
   std::vector<Window> windows;  ///< what is `of` another one stands behind it
   std::vector<Swap> swaps;
+  /// There is a turn while the first of `swaps`, a Bool, is true; behind `count` turns that is an error.
+  bool decided = false;
+  SourceLoc loc{};
 };
 struct Launch {
   std::variant<LoopLaunch, NativeLaunch, GpuLaunch> what;

@@ -90,7 +90,11 @@ std::string print(const Lowered& l, bool calls) {
   }
   for (std::size_t r = 0; r < l.repeats.size(); ++r) {
     const Repeat& x = l.repeats[r];
-    s << "loop " << r << ": " << x.count << " turns";
+    s << "loop " << r << ": " << (x.decided ? "at most " : "") << x.count << " turns";
+    if (x.decided) {
+      s << " while ";
+      buffer(s, l, x.swaps[0].read);
+    }
     for (const Repeat::Window& w : x.windows) {
       s << ", ";
       buffer(s, l, w.buffer);

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "graph/map_values.h"
+#include "graph/while_loop.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/epilogue.h"
 
@@ -98,7 +99,7 @@ class OfNode {
   void loop(const Graph& region, std::size_t carried, std::size_t stacked, const Int& turns,
             std::span<const Operand> operands, std::span<const Operand> results) {
     Repeat loop;
-    loop.count = turns;
+    loop.count = turns, loop.decided = graph::decides_turns(node_), loop.loc = node_.info.loc;
     std::vector<Operand> in, out;
     std::vector<Launch> behind;
     for (std::size_t i = 0; i < carried; ++i) {
@@ -143,7 +144,7 @@ class OfNode {
     std::vector<bool> seen(loop.windows.size());
     for (Launch& l : made) {
       l.repeats.insert(l.repeats.begin(), id);
-      for (Copy& c : l.copies) c.bytes = c.bytes * turns;
+      for (Copy& c : l.copies) c.bytes = c.bytes * turns;  // at most, where the loop decides itself
       std::vector<std::uint32_t> used;
       for_each_buffer(l, [&](std::uint32_t& b) { used.push_back(b); });
       for (std::size_t w = 0; w < loop.windows.size(); ++w) {
@@ -253,7 +254,8 @@ void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> o
   OfNode make(node, n, mode, sink);
   if (const Int* turns = graph::turns_of(node)) {
     auto count = [&](std::size_t i) { return std::get<std::vector<ValueId>>(node.args[i]).size(); };
-    return make.loop(*std::get<graph::Region>(node.args[0]), count(1), count(2), *turns,
+    const std::size_t stacked = graph::decides_turns(node) ? 0 : count(2);
+    return make.loop(*std::get<graph::Region>(node.args[0]), count(1), stacked, *turns,
                      operands.first(operands.size() - results), of_results);
   }
   const Operand& pred = operands.front();

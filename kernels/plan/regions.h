@@ -23,7 +23,8 @@ struct RegionSink {
 /// ends before the other begins.
 ///
 /// scan: the region once, in a Repeat. Carried state stands in two temporaries, which change places behind each turn;
-/// slices of the stacked tensors and of the stacked results are windows.
+/// slices of the stacked tensors and of the stacked results are windows. while_loop: the same without windows, in a
+/// Repeat that its first carried tensor ends.
 void region_launches(const graph::Graph&, std::uint32_t node, std::span<const Operand> operands, Mode, RegionSink);
 
 }  // namespace reprise::kernels

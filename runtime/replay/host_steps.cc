@@ -8,6 +8,7 @@
 #include "base/watch.h"
 #include "device/parallel.h"
 #include "graph/name_scopes.h"
+#include "graph/while_loop.h"
 #include "kernels/reference/undeclared_writes.h"
 #include "runtime/replay/launch_slice.h"
 #include "runtime/replay/profile.h"
@@ -131,8 +132,10 @@ inline void HostSteps::run_step(const Program::Step& step, void* const* base, co
   else run_native(program_.native(*std::get_if<Program::NativeId>(&step)), base, slots);
 }
 
-bool HostSteps::holds(std::size_t step, void* const* base, SlotValues slots) const {
-  for (std::uint32_t c = program_.first_condition[step]; c < program_.first_condition[step + 1]; ++c) {
+bool HostSteps::holds(std::size_t step, void* const* base, SlotValues slots, std::uint32_t most) const {
+  const std::uint32_t first = program_.first_condition[step],
+                      n = std::min(program_.first_condition[step + 1] - first, most);
+  for (std::uint32_t c = first; c < first + n; ++c) {
     const Program::Condition& when = program_.conditions[c];
     if ((static_cast<const char*>(base[when.buffer])[slots[when.offset]] != 0) != when.wanted) return false;
   }
@@ -149,8 +152,13 @@ void HostSteps::run_part(std::size_t& at, std::size_t end, std::size_t repeat, c
       ++at;
       continue;
     }
-    const std::int64_t turns = slots[loop->count];
-    for (std::int64_t turn = 0; turn < turns; ++turn) {
+    const bool runs = loop->conditions == 0 || holds(at, base, slots, loop->conditions);
+    const std::int64_t turns = runs ? slots[loop->count] : 0;
+    for (std::int64_t turn = 0; turn < turns || (runs && loop->decided); ++turn) {
+      if (loop->decided) {
+        if (!*static_cast<const bool*>(base[loop->swaps[0].read])) break;
+        if (turn == turns) graph::fail_unending(turns, loop->loc);
+      }
       for (const Program::Repeat::Window& w : loop->windows)
         base[w.buffer] = static_cast<char*>(base[w.of]) + (slots[w.offset] + turn * slots[w.stride]) * w.item;
       at = loop->first;

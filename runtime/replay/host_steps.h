@@ -42,7 +42,8 @@ class HostSteps {
   void run_native(const Program::NativeStep&, void* const* base, SlotValues slots);
   /// Steps from `at` to `end`, of which loops begin with number `repeat` of Program::repeats.
   void run_part(std::size_t& at, std::size_t end, std::size_t repeat, const std::int64_t* params, SlotValues slots);
-  bool holds(std::size_t step, void* const* base, SlotValues slots) const;
+  /// Do the conditions of a step hold, the first `most` of them?
+  bool holds(std::size_t step, void* const* base, SlotValues slots, std::uint32_t most = ~0u) const;
   void run_watched(const Program::NativeStep&, const kernels::NativeArgs&) const;
 
   const Program& program_;

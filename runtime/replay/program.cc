@@ -191,7 +191,15 @@ class Builder {
     });
     for (std::size_t r : order) {
       const kernels::Repeat& x = l.repeats[r];
-      Program::Repeat made{ranges[r].first, ranges[r].second, 0, fixed(x.count), {}, x.swaps};
+      Program::Repeat made{ranges[r].first,
+                           ranges[r].second,
+                           0,
+                           fixed(x.count),
+                           {},
+                           x.swaps,
+                           x.decided,
+                           x.loc,
+                           conditions_of_all(ranges[r].first, ranges[r].second)};
       for (const kernels::Repeat::Window& w : x.windows)
         made.windows.push_back(
             {w.buffer, w.of, fixed(w.offset), fixed(w.stride), item_size(l.buffers[w.buffer].dtype)});
@@ -202,6 +210,22 @@ class Builder {
       while (next < p_.repeats.size() && p_.repeats[next].first < p_.repeats[i].end) ++next;
       p_.repeats[i].next = static_cast<std::uint32_t>(next);
     }
+  }
+
+  /// How many conditions steps have in common, the first ones.
+  std::uint32_t conditions_of_all(std::uint32_t first, std::uint32_t end) const {
+    if (p_.first_condition.empty()) return 0;
+    const auto begin = [&](std::uint32_t step) { return p_.conditions.begin() + p_.first_condition[step]; };
+    auto common = begin(first + 1) - begin(first);
+    for (std::uint32_t step = first + 1; step < end; ++step) {
+      common = std::min(common, begin(step + 1) - begin(step));
+      const auto differ =
+          std::mismatch(begin(first), begin(first) + common, begin(step), [](const auto& a, const auto& b) {
+            return a.buffer == b.buffer && a.offset == b.offset && a.wanted == b.wanted;
+          });
+      common = differ.first - begin(first);
+    }
+    return static_cast<std::uint32_t>(common);
   }
 
   /// Sizes that the call's numbers make may be more than memory addresses: products of them must not wrap. The elements

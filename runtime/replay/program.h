@@ -183,6 +183,11 @@ struct Program {
     };
     std::vector<Window> windows;
     std::vector<kernels::Repeat::Swap> swaps;
+    bool decided;  ///< by the first of `swaps`
+    SourceLoc loc;
+    /// All its steps have as many conditions first: those of the branch that it stands in, without which it has no
+    /// turn.
+    std::uint32_t conditions;
   };
   std::vector<Repeat> repeats;
   std::vector<std::vector<Use>> uses;             ///< by step; filled for devices other than the host

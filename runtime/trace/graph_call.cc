@@ -8,8 +8,10 @@
 #include "graph/call_numbers.h"
 #include "graph/interpreter.h"
 #include "graph/view_column.h"
+#include "graph/while_loop.h"
 #include "guards/expr.h"
 #include "reprise/regions.h"
+#include "reprise/while_loop.h"
 
 namespace reprise::detail {
 
@@ -135,7 +137,15 @@ std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>
     };
     return cond(Predicate(values[std::get<graph::ValueId>(n.args[0]).v], n.info.loc), branch(1), branch(2));
   }
-  const List others = list(3);
+  const List others = list(graph::decides_turns(n) ? 2 : 3);
+  if (graph::decides_turns(n))
+    return while_loop([](const List& state) -> const Tensor& { return state[0]; },
+                      [&](const List& state) {
+                        List inputs = state;
+                        inputs.insert(inputs.end(), others.begin(), others.end());
+                        return call_graph(region(0), inputs, numbers, other);
+                      },
+                      list(1), numbers(*graph::turns_of(n)), n.info.loc);
   auto [made, stacked] = scan(
       [&](const List& state, const List& slices) {
         List inputs = state;

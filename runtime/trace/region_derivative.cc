@@ -9,6 +9,9 @@
 // scan: forward keeps the state that each turn begins with, stacked, too. Backward is a scan over the slices in
 // reverse: its state is the gradient of the state, and the sums so far of gradients of what the body uses from outside;
 // its stacked results are gradients of slices. So it is one region as well, whatever the number of turns.
+//
+// while_loop: once to count its turns, whose number is read (Note [Sizes that depend on data]), then as a scan of as
+// many turns.
 #include "runtime/trace/region_derivative.h"
 
 #include <algorithm>
@@ -19,7 +22,9 @@
 #include "autograd/state.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "operators/data_sizes.h"
 #include "reprise/autograd.h"
+#include "reprise/ops.h"
 #include "runtime/trace/graph_call.h"
 #include "runtime/trace/joint.h"
 #include "tensor/impl.h"
@@ -180,7 +185,7 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
     of.tracer.abandon_branch(around_it);
     throw;
   }
-  std::vector<Tensor> done = of.tracer.add_scan(std::move(body), carried.size(), stacked.size(), of.turns, of.loc);
+  std::vector<Tensor> done = of.tracer.add_loop(std::move(body), carried.size(), stacked.size(), of.turns, of.loc);
   std::vector<Tensor> out(of.operands);
   for (std::size_t k = 0; k < states.size(); ++k) out[states[k]] = done[k];
   for (std::size_t k = 0; k < others.size(); ++k) out[others[k]] = done[states.size() + k];
@@ -246,6 +251,33 @@ std::vector<Tensor> cond_backward(FunctionContext& c, std::vector<Tensor> grads)
   return out;
 }
 
+/// The same body with one more carried tensor, behind the others: how many turns there have been.
+TracedBranch with_count(TracedBranch b, std::size_t carried, const Tensor& zero) {
+  const auto at = static_cast<std::ptrdiff_t>(carried);
+  graph::Graph& g = b.graph;
+  const graph::ValueId count = g.add_input({kInt64, zero.device(), {}}, "turns");
+  std::rotate(g.inputs.begin() + at, g.inputs.end() - 1, g.inputs.end());
+  graph::OutputSpec next;
+  next.value = g.add(graph::OpId::add, {count, Scalar(1), Scalar(1)});
+  g.outputs.insert(g.outputs.begin() + at, std::move(next));
+  b.operands.insert(b.operands.begin() + at, zero);
+  b.written.insert(b.written.begin() + at, graph::ValueId{});
+  return b;
+}
+
+/// The body of a scan of as many turns: in the place of what decides stands a slice of a tensor that it does not read.
+TracedBranch as_scan(TracedBranch b, std::size_t carried, Tensor slices) {
+  auto move_behind = [&](auto& all) {
+    std::rotate(all.begin(), all.begin() + 1, all.begin() + static_cast<std::ptrdiff_t>(carried));
+  };
+  b.operands[0] = std::move(slices);
+  move_behind(b.operands), move_behind(b.written), move_behind(b.graph.inputs);
+  b.graph.outputs.erase(b.graph.outputs.begin());
+  for (std::size_t i = 0; i < b.graph.inputs.size(); ++i)
+    b.graph.values[b.graph.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  return b;
+}
+
 }  // namespace
 
 std::vector<Tensor> add_scan_on_tape(Tracer& tracer, TracedBranch body, std::size_t carried, std::size_t stacked,
@@ -253,10 +285,10 @@ std::vector<Tensor> add_scan_on_tape(Tracer& tracer, TracedBranch body, std::siz
   const NotTheFunction aside(tracer);
   const std::vector<Tensor> operands = seen_operands(tracer, body);
   if (!wants_derivative(tracer, body, operands, carried, kBodyOfScan, loc))
-    return tracer.add_scan(std::move(body), carried, stacked, turns, loc);
+    return tracer.add_loop(std::move(body), carried, stacked, turns, loc);
   auto of = std::make_shared<OfScan>(OfScan{tracer, body.graph, carried, stacked, operands.size(), turns, loc});
   const FunctionForward forward = [&](FunctionContext& c) {
-    std::vector<Tensor> made = tracer.add_scan(std::move(body), carried, stacked, turns, loc, true);
+    std::vector<Tensor> made = tracer.add_loop(std::move(body), carried, stacked, turns, loc, kBodyOfScan, true);
     const std::vector<Tensor> states(made.end() - static_cast<std::ptrdiff_t>(carried), made.end());
     std::vector<Tensor> saved = operands;
     saved.insert(saved.end(), states.begin(), states.end());
@@ -295,6 +327,30 @@ std::vector<Tensor> add_cond_on_tape(Tracer& tracer, const Tensor& pred, TracedB
     return made;
   };
   return call_function("cond", operands, forward, &cond_backward, loc);
+}
+
+std::vector<Tensor> add_while_on_tape(Tracer& tracer, TracedBranch body, std::size_t carried, Int at_most,
+                                      SourceLoc loc) {
+  const NotTheFunction aside(tracer);
+  if (!wants_derivative(tracer, body, seen_operands(tracer, body), carried, kBodyOfWhile, loc)) {
+    std::vector<Tensor> made = tracer.add_loop(std::move(body), carried, 0, at_most, loc, kBodyOfWhile);
+    made.erase(made.begin());
+    return made;
+  }
+  if (tracer.in_region())
+    bail(Bail::reads_value, "while_loop", loc,
+         "its derivative asks how many turns there were, which inside another region nobody knows");
+  Tensor slices;
+  {
+    const OffTape off;
+    const Tensor zero = zeros({}, {.dtype = kInt64, .device = body.operands[0].device()}, loc);
+    const std::vector<Tensor> counted =
+        tracer.add_loop(with_count(body, carried, zero), carried + 1, 0, at_most, loc, kBodyOfWhile);
+    const Int turns = operators::counted(counted[carried].item(loc), at_most, loc);
+    slices = zeros({turns}, {.dtype = kBool, .device = zero.device()}, loc);
+  }
+  const Int turns = slices.size(0);
+  return add_scan_on_tape(tracer, as_scan(std::move(body), carried, std::move(slices)), carried - 1, 1, turns, loc);
 }
 
 }  // namespace reprise::detail

@@ -32,10 +32,12 @@ class NotTheFunction {
   const bool before_;
 };
 
-// Tracer::add_scan() and add_cond(), as one node of the tape where an operand of a region wants a gradient (Note
+// Tracer::add_loop() and add_cond(), as one node of the tape where an operand of a region wants a gradient (Note
 // [Derivatives of regions]).
 std::vector<Tensor> add_scan_on_tape(Tracer&, TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,
                                      SourceLoc);
+/// Of while_loop: the first carried tensor decides, and there is no result in its place.
+std::vector<Tensor> add_while_on_tape(Tracer&, TracedBranch body, std::size_t carried, Int at_most, SourceLoc);
 std::vector<Tensor> add_cond_on_tape(Tracer&, const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc);
 
 }  // namespace reprise::detail

@@ -16,6 +16,7 @@
 #include "reprise/compile.h"
 #include "reprise/regions.h"
 #include "reprise/shape_only.h"
+#include "runtime/trace/loop_body.h"
 #include "runtime/trace/region_derivative.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
@@ -23,19 +24,6 @@
 namespace reprise::detail {
 
 namespace {
-
-std::string shown(const Tensor& t) {
-  Ints sizes;
-  for (int d = 0; d < t.dim(); ++d) sizes.push_back(t.size(d));
-  return std::string(dtype_name(t.dtype())) + " " + graph::sizes_text(sizes) +
-         (t.device() == Device::cpu() ? "" : " on " + t.device().str());
-}
-
-bool same_sizes(const Tensor& a, const Tensor& b) {
-  bool same = a.dim() == b.dim();
-  for (int d = 0; same && d < a.dim(); ++d) same = static_cast<bool>(a.size(d) == b.size(d));
-  return same;
-}
 
 /// Without elements, or without any but shapes. Sizes of eager tensors are numbers.
 Tensor empty_of(const Ints& sizes, DType dtype, Device device) {
@@ -114,7 +102,8 @@ struct Scan::State {
   std::size_t next = 0;  ///< leaf of the part
 
   // ---- what is no tensor
-  std::vector<std::uint64_t> words, given_words;  ///< of the state, of what turns give
+  StateWords words;
+  std::vector<std::uint64_t> given_words;  ///< of what turns give
   std::size_t next_word = 0;
   bool first_given = true;
 
@@ -141,6 +130,7 @@ Scan::~Scan() {
 
 Scan& Scan::at(Part part) {
   state_->part = part, state_->next = 0, state_->next_word = 0;
+  state_->words.rewind();
   return *this;
 }
 
@@ -156,8 +146,8 @@ bool Scan::turn() {
         fail(ErrorCode::ShapeMismatch, "scan", s.loc, "tensor ", i, " of xs has no dimension to slice along");
       if (i == 0) s.turns = t.size(0);
       else if (t.size(0) != s.turns)
-        fail(ErrorCode::ShapeMismatch, "scan", s.loc, "tensor ", i, " of xs is ", shown(t), ", of ", t.size(0),
-             " slices, and tensor 0 is ", shown(s.stacked[0]), ", of ", s.turns);
+        fail(ErrorCode::ShapeMismatch, "scan", s.loc, "tensor ", i, " of xs is ", shown_in_loop(t), ", of ", t.size(0),
+             " slices, and tensor 0 is ", shown_in_loop(s.stacked[0]), ", of ", s.turns);
     }
     s.counted = true;
     s.no_turn = !s.tracer && s.turns == 0;
@@ -176,44 +166,14 @@ void Scan::run(void (*body)(void*), void* ctx) {
     return body(ctx);
   }
   if (!s.tracer) return body(ctx);
-  // The body is no part of the tape: the whole scan is one node of it.
-  std::optional<OffTape> off(std::in_place);
-  const std::uint64_t settings = graph::thread_state.word;
   const std::size_t around = s.tracer->begin_body(s.init, s.stacked, s.loc, s.inside);
-  TracedBranch traced;
-  auto throws = [&](const char* what) {
-    s.tracer->abandon_branch(around);
-    bail(Bail::branch_throws, "scan", s.loc, "the body throws while it is traced: ", what);
-  };
-  try {
-    body(ctx);
-    if (graph::thread_state.word != settings) bail(Bail::sets_for_thread, "scan", s.loc);
-    {
-      std::vector<Tensor> gone;
-      for (Tensor& t : s.inside) s.tracer->take_leaf(t, gone);
-    }
-    traced = s.tracer->end_branch(std::move(s.made), s.loc);
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory) {
-      s.tracer->abandon_branch(around);
-      throw;
-    }
-    throws(e.what());
-  } catch (const std::exception& e) {
-    throws(e.what());
-  } catch (...) {
-    throws("what is no std::exception");
-  }
-  off.reset();
+  TracedBranch traced = traced_body(*s.tracer, around, "scan", s.loc, s.inside, s.made, body, ctx);
   s.results = add_scan_on_tape(*s.tracer, std::move(traced), s.init.size(), s.stacked.size(), s.turns, s.loc);
 }
 
 void Scan::take_eagerly(Tensor& t) {
   State& s = *state_;
-  const Tensor& first = s.init[s.next];
-  if (t.dtype() != first.dtype() || (!s.no_turn && t.device() != first.device()) || !same_sizes(t, first))
-    fail(ErrorCode::ShapeMismatch, "scan", s.loc, "the body gives carried tensor ", s.next, " as ", shown(t),
-         ", and it was ", shown(first), ": the state keeps its dtype, device and sizes");
+  check_carried("scan", s.loc, s.next, t, s.init[s.next], !s.no_turn);
   if (!s.no_turn) s.own.tensor(t);
 }
 
@@ -223,8 +183,8 @@ void Scan::give_eagerly(Tensor& t) {
   if (s.next >= s.given.size()) s.given.emplace_back();
   std::vector<Tensor>& all = s.given[s.next];
   if (!all.empty() && (t.dtype() != all[0].dtype() || t.device() != all[0].device() || !same_sizes(t, all[0])))
-    fail(ErrorCode::ShapeMismatch, "scan", s.loc, "turn ", s.turn, " gives result ", s.next, " as ", shown(t),
-         ", and turn 0 gave ", shown(all[0]));
+    fail(ErrorCode::ShapeMismatch, "scan", s.loc, "turn ", s.turn, " gives result ", s.next, " as ", shown_in_loop(t),
+         ", and turn 0 gave ", shown_in_loop(all[0]));
   all.push_back(std::move(t));
 }
 
@@ -297,18 +257,14 @@ void Scan::tensor(Tensor& t) {
 
 void Scan::other(std::uint64_t word) {
   State& s = *state_;
-  auto compare = [&](const std::vector<std::uint64_t>& with, const char* what) {
-    if (s.next_word >= with.size() || with[s.next_word] != word) fail(ErrorCode::InvalidArgument, "scan", s.loc, what);
-    ++s.next_word;
-  };
   switch (s.part) {
-    case Part::Init: s.words.push_back(word); break;
-    case Part::Made:
-      compare(s.words, "the body changes a number, a text or the length of a list in its state: only tensors change");
-      break;
+    case Part::Init: s.words.add(word); break;
+    case Part::Made: s.words.compare("scan", s.loc, word); break;
     case Part::Given:
       if (s.turn == 0) s.given_words.push_back(word);
-      else compare(s.given_words, "turns give other texts or lengths of lists: only tensors are stacked");
+      else if (s.next_word >= s.given_words.size() || s.given_words[s.next_word++] != word)
+        fail(ErrorCode::InvalidArgument, "scan", s.loc,
+             "turns give other texts or lengths of lists: only tensors are stacked");
       break;
     default: break;
   }
@@ -318,7 +274,7 @@ void Scan::integer(Int& i) {
   if (state_->part == Part::Given)
     fail(ErrorCode::InvalidArgument, "scan", state_->loc,
          "the body gives a number, and only tensors are stacked: make it a tensor");
-  other(i.is_symbolic() ? reinterpret_cast<std::uintptr_t>(i.expr()) : static_cast<std::uint64_t>(i.hint()));
+  other(StateWords::word_of(i));
 }
 void Scan::number(Scalar& n) {
   Int word = n.word();

@@ -256,8 +256,10 @@ struct Traced {
 struct RegionKind {
   const char* op;    ///< "cond"
   const char* part;  ///< "a branch"
+  bool decides_turns = false;
 };
-inline constexpr RegionKind kBranchOfCond{"cond", "a branch"}, kBodyOfScan{"scan", "a body"};
+inline constexpr RegionKind kBranchOfCond{"cond", "a branch"}, kBodyOfScan{"scan", "a body"},
+    kBodyOfWhile{"while_loop", "a body", true};
 
 /// What a region is (Note [Branches] in runtime/trace/tracer_regions.cc).
 struct TracedBranch {
@@ -332,11 +334,12 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Tensor second_handle(const Tensor&);                   ///< of a traced tensor: the same value on the same storage
   void drop_places() noexcept;                           ///< the tape forgets the trace's tensors
 
-  // ---- regions: branches of cond (tracer_regions.cc), bodies of scan (tracer_scan.cc)
+  // ---- regions: branches of cond (tracer_regions.cc), bodies of scan and while_loop (tracer_loops.cc)
   std::size_t begin_branch(RegionKind = kBranchOfCond);  ///< gives how many there are around it
   /// Begins a body, which is given these: carried state, then slices along dimension 0. Gives what they are in it.
   std::size_t begin_body(const std::vector<Tensor>& carried, const std::vector<Tensor>& stacked, SourceLoc,
-                         std::vector<Tensor>& inside);
+                         std::vector<Tensor>& inside, RegionKind = kBodyOfScan);
+  bool in_region() const { return depth_ > 0; }
   /// Of a traced tensor: is it in a region into which one goes that wants a gradient?
   static bool region_wants_gradients(const TensorImpl&) noexcept;
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
@@ -345,9 +348,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// The call, of which both are branches. Gives its results, undefined where theirs are.
   std::vector<Tensor> add_cond(const Tensor& pred, TracedBranch then, TracedBranch otherwise, SourceLoc);
   /// The call whose body it is, begun with begin_body(). Gives its results: the last state, what was stacked; with
-  /// `states` the states that turns began with, stacked.
-  std::vector<Tensor> add_scan(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns, SourceLoc,
-                               bool states = false);
+  /// `states` the states that turns began with, stacked. Of while_loop the first of the state decides, and there are at
+  /// most `turns`.
+  std::vector<Tensor> add_loop(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns, SourceLoc,
+                               RegionKind = kBodyOfScan, bool states = false);
   /// A leaf of what a branch gives: its handle is left empty, and is none of the function's any more. Or it is filled.
   void take_leaf(Tensor&, std::vector<Tensor>& into);
   Tensor shared_leaf(const Tensor&);  ///< another handle, which is none of the function's

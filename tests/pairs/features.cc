@@ -7,7 +7,7 @@ std::span<const Feature> features() {
                                 kVariableRows, kTape,    kTapeInside, kCompiledWalks, kDTypes,    kBytes,
                                 kRandom,       kFrozen,  kOperators,  kPatterns,      kThreads,   kErrors,
                                 kQuantized,    kKernels, kConcurrent, kExport,        kScan,      kWrapper,
-                                kBranches};
+                                kBranches,    kWhile};
   return all;
 }
 

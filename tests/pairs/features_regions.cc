@@ -1,4 +1,6 @@
-// Loops of launches: scan.
+// Loops of launches: scan, map, while_loop.
+#include "reprise/map.h"
+#include "reprise/while_loop.h"
 #include "tests/pairs/feature.h"
 
 namespace reprise::pairs {
@@ -80,6 +82,7 @@ const Row scans[] = {
     PAIRS_ROW(
         1, 0,
         return scan([&](const Tensor& s, const Tensor& x) { return s + fit(s, var.a) * x.sum(); }, a + 0.0, in.row)),
+    PAIRS_ROW(2, 0, return map([&](const Tensor& x) { return tanh(x) * c + in.y.sum(); }, flat(a))),
 };
 const Wrap scan_wraps[] = {
     PAIRS_WRAP(
@@ -99,8 +102,66 @@ const Wrap scan_wraps[] = {
                    .second),
 };
 
+/// Halves until little is left: no turn or several, at most 40.
+template <class F>
+Tensor small_while_loop(const Tensor& t, F step) {
+  return while_loop([](const Tensor& s) { return s.abs().sum() > 0.5; },
+                    [&](const Tensor& s) { return (s * 0.25 + step(s) * 0.0).to(s.dtype()); }, t, 40);
+}
+
+const Row whiles[] = {
+    PAIRS_ROW(3, 0, return small_while_loop(a, [](const Tensor& s) { return s; })),
+    PAIRS_ROW(3, 0, return small_while_loop(a + 1.0, [&](const Tensor& s) { return fit(s, var.a); }) + fit(a, b)),
+    PAIRS_ROW(2, 0,
+              auto [s, n] = while_loop([](const std::pair<Tensor, Tensor>& s) { return s.second < 3; },
+                                       [&](const std::pair<Tensor, Tensor>& s) {
+                                         return std::pair(sin(s.first) * (s.second + 1), s.second + 1);
+                                       },
+                                       std::pair(a * 1.0, zeros({}, {.dtype = kInt64})), 5);
+              return s * n),
+    PAIRS_ROW(2, 0,
+              return while_loop(
+                  [](const Tensor& s) {
+                    Tensor mine = s;
+                    mine.mul_(0.5);
+                    return s.abs().max() > 0.25;
+                  },
+                  [](const Tensor& s) {
+                    Tensor mine = s;
+                    mine.sub_(s * 0.125);
+                    return mine;
+                  },
+                  a + 0.0, 99)),
+    PAIRS_ROW(2, 0,
+              return small_while_loop(a,
+                                      [&](const Tensor& s) {
+                                        in.y.mul_(0.5);
+                                        return s + in.y.sum();
+                                      })),
+    PAIRS_ROW(1, 0,
+              return small_while_loop(
+                  a, [&](const Tensor& s) { return small_while_loop(s + 0.0, [](const Tensor& t) { return t; }); })),
+    PAIRS_ROW(
+        2, 0,
+        return cond(
+            in.yes, [&] { return small_while_loop(a, [](const Tensor& s) { return s; }); }, [&] { return a + 1.0; })),
+    PAIRS_ROW(1, 0,
+              return while_loop([](const Tensor& s) { return s.abs().sum() > 0.5; },
+                                [](const Tensor& s) { return s * 0.5; }, a, 3)),
+};
+const Wrap while_wraps[] = {
+    PAIRS_WRAP(2, 0, return small_while_loop(a + 0.0, [&](const Tensor& s) { return fit(s, inner(s, b)); })),
+    PAIRS_WRAP(2, 0, Tensor t = a + 1.0; small_while_loop(in.row,
+                                                          [&](const Tensor& s) {
+                                                            t.mul_(0.5).add_(fit(t, inner(t, b)));
+                                                            return s;
+                                                          });
+               return t),
+};
+
 }  // namespace
 
 const Feature kScan{"scan", scans, scan_wraps, {}};
+const Feature kWhile{"while", whiles, while_wraps, {}};
 
 }  // namespace reprise::pairs

@@ -544,9 +544,16 @@ TEST(Scan, CapturedTensorsThatItIsGiven) {
   using Body = std::function<Tensor(Tensor)>;
   const std::pair<const char*, Body> rows[] = {
       {"slices", [&](Tensor x) { return scan(step, x * 2.0, captured); }},
-      {"the first state", [&](Tensor x) { return scan(step, first, stack({x, x})); }},
+      {"the first state",
+       [&](Tensor x) {
+         return scan(step, first, stack({x, x}));
+       }},
       {"both", [&](Tensor x) { return scan(step, first, captured) + x; }},
-      {"what decides", [&](Tensor x) { return cond(yes, [&] { return x * first; }, [&] { return x + first; }); }},
+      {"what decides",
+       [&](Tensor x) {
+         return cond(
+             yes, [&] { return x * first; }, [&] { return x + first; });
+       }},
   };
   for (const auto& [what, body] : rows)
     for (const bool wants : {false, true}) {

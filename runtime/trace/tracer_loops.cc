@@ -1,4 +1,5 @@
-// Bodies of scan: a graph that a node runs once for each slice (Note [Branches] in tracer_regions.cc).
+// Bodies of scan and while_loop: a graph that a node runs once for each slice, or while the first of its state is true
+// (Note [Branches] in tracer_regions.cc).
 //
 // A body is traced with its state and slices as its first inputs. The state is a turn's own, row by row in memory of
 // its own: what writes to it is seen by the turn alone. What the body uses from outside is lifted as in a branch. A
@@ -9,11 +10,13 @@
 #include "base/errors.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
+#include "graph/while_loop.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
 
+using graph::NodeArg;
 using graph::OpId;
 using graph::ValueId;
 
@@ -28,7 +31,7 @@ std::string shown(const TensorMeta& m) {
 }  // namespace
 
 std::size_t Tracer::begin_body(const std::vector<Tensor>& carried, const std::vector<Tensor>& stacked, SourceLoc loc,
-                               std::vector<Tensor>& inside) {
+                               std::vector<Tensor>& inside, RegionKind kind) {
   std::vector<Tensor> outside;
   {
     Work work(*this);
@@ -37,7 +40,7 @@ std::size_t Tracer::begin_body(const std::vector<Tensor>& carried, const std::ve
         outside.push_back(Tensor::share(ref_of(t, loc).impl));
       }
   }
-  const std::size_t around = begin_branch(kBodyOfScan);
+  const std::size_t around = begin_branch(kind);
   Work work(*this);
   RegionTrace& region = *regions_.back();
   region.carried = carried.size(), region.stacked = stacked.size();
@@ -55,8 +58,8 @@ std::size_t Tracer::begin_body(const std::vector<Tensor>& carried, const std::ve
   return around;
 }
 
-std::vector<Tensor> Tracer::add_scan(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,
-                                     SourceLoc loc, bool states) {
+std::vector<Tensor> Tracer::add_loop(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,
+                                     SourceLoc loc, RegionKind kind, bool states) {
   Work work(*this);
   graph::Graph& g = body.graph;
   for (std::size_t i = 0; states && i < carried; ++i) {
@@ -71,9 +74,10 @@ std::vector<Tensor> Tracer::add_scan(TracedBranch body, std::size_t carried, std
     bool same = a.dtype == b.dtype && a.device == b.device && a.dim() == b.dim();
     for (int d = 0; same && d < a.dim(); ++d)
       same = identical(a.size(d), b.size(d)) ||
-             graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "scan: the state keeps its sizes");
+             graph::ask(detail::compare_eq(a.size(d), b.size(d), loc), "a loop's state keeps its sizes");
     if (!same)
-      bail(Bail::state_changes, "scan", loc, "carried tensor ", i, " is ", shown(a), ", and the body gives ", shown(b));
+      bail(Bail::state_changes, kind.op, loc, "carried tensor ", i - kind.decides_turns, " is ", shown(a),
+           ", and the body gives ", shown(b));
   }
   // What is written from outside stands behind the state, and its new value behind the new state; what is written of
   // slices is one more stacked result.
@@ -108,13 +112,12 @@ std::vector<Tensor> Tracer::add_scan(TracedBranch body, std::size_t carried, std
 
   const auto state = static_cast<std::ptrdiff_t>(carried + written.size()),
              slices = state + static_cast<std::ptrdiff_t>(stacked);
-  graph::Node asked{
-      OpId::scan,
-      {std::make_shared<const graph::Graph>(std::move(g)), std::vector<ValueId>(values.begin(), values.begin() + state),
-       std::vector<ValueId>(values.begin() + state, values.begin() + slices),
-       std::vector<ValueId>(values.begin() + slices, values.end()), turns},
-      {},
-      {}};
+  std::vector<NodeArg> args{std::make_shared<const graph::Graph>(std::move(g)),
+                            std::vector<ValueId>(values.begin(), values.begin() + state)};
+  if (!kind.decides_turns) args.emplace_back(std::vector<ValueId>(values.begin() + state, values.begin() + slices));
+  args.emplace_back(std::vector<ValueId>(values.begin() + slices, values.end()));
+  args.emplace_back(turns);
+  graph::Node asked{kind.decides_turns ? graph::while_loop_op() : OpId::scan, std::move(args), {}, {}};
   std::vector<Tensor> results;
   if (given + written.size() + sliced.size() == 0 && !graph::effects_of(asked).any()) {
     graph::result_metas(out_.graph, graph::op(asked.op), asked.args, loc);  // for what it throws
@@ -124,9 +127,9 @@ std::vector<Tensor> Tracer::add_scan(TracedBranch body, std::size_t carried, std
   const std::vector<ValueId> made = out_.graph.nodes.back().results;
   std::size_t next = 0;
   for (; next < carried; ++next) results.push_back(fresh(made[next]));
-  for (std::size_t i : written) write_back(body.operands[i], {}, std::span(made).subspan(next++, 1), kBodyOfScan, loc);
+  for (std::size_t i : written) write_back(body.operands[i], {}, std::span(made).subspan(next++, 1), kind, loc);
   for (std::size_t i = carried; i < given; ++i) results.push_back(fresh(made[next++]));
-  for (std::size_t i : sliced) write_back(body.operands[i], {}, std::span(made).subspan(next++, 1), kBodyOfScan, loc);
+  for (std::size_t i : sliced) write_back(body.operands[i], {}, std::span(made).subspan(next++, 1), kind, loc);
   ++calls_;
   return results;
 }
