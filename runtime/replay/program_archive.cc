@@ -29,7 +29,7 @@ REPRISE_ARCHIVED(Program::NativeStep::View, buffer, layout)
 REPRISE_ARCHIVED(Program::ViewPlace, buffer, offset, item)
 REPRISE_ARCHIVED(Program::Condition, buffer, offset, wanted)
 REPRISE_ARCHIVED(Program::Repeat::Window, buffer, of, offset, stride, item)
-REPRISE_ARCHIVED(Program::Repeat, first, end, next, count, windows, swaps)
+REPRISE_ARCHIVED(Program::Repeat, first, end, next, count, windows, swaps, decided, loc, conditions)
 REPRISE_ARCHIVED(Program::Out, layout, target)
 REPRISE_ARCHIVED(Program::InputPlace, buffer, input)
 REPRISE_ARCHIVED(Program::OutputPlace, buffer, output)
@@ -188,6 +188,7 @@ class Checker {
       const Program::Repeat& r = p_.repeats[i];
       require(r.first < r.end && r.end <= p_.steps.size() && r.next > i && r.next <= p_.repeats.size());
       slot(r.count);
+      require((!r.decided || !r.swaps.empty()) && (!r.conditions || !p_.first_condition.empty()));
       for (const auto& w : r.windows) buffer(w.buffer), buffer(w.of), slot(w.offset), slot(w.stride);
       for (const auto& s : r.swaps) buffer(s.read), buffer(s.made);
     }
@@ -269,6 +270,7 @@ void ProgramWriter::own(const Program::NativeStep& s) {
   write(*this, s.views), write(*this, s.ints), write(*this, s.numbers), write(*this, s.micro);
 }
 
+void ProgramWriter::own(const SourceLoc& loc) { guards::write_place(*this, loc); }
 void ProgramWriter::own(const Program& p) {
   if (!device::runs_host_code(p.device))
     throw NotArchived("a program of " + p.device.str() + " has no code of the host");
@@ -314,6 +316,7 @@ void ProgramReader::own(Program::NativeStep& s) {
   s.n_views = static_cast<std::uint32_t>(s.views.size());
 }
 
+void ProgramReader::own(SourceLoc& loc) { loc = guards::read_place(*this); }
 void ProgramReader::own(Program& p) {
   p.profile = std::make_shared<Profile>();
   p.graph.inputs.resize(count());

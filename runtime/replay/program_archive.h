@@ -24,6 +24,7 @@ class ProgramWriter : public ArchiveWriter {
   void own(jit::LoopFn);
   void own(void* micro);
   void own(const Program::NativeStep&);
+  void own(const SourceLoc&);
   /// Throws NotArchived, naming the launch and its line: a device's program, sizes of arguments that change, a kernel
   /// that has no name.
   void own(const Program&);
@@ -45,6 +46,7 @@ class ProgramReader : public ArchiveReader {
   void own(jit::LoopFn&);
   void own(void*& micro);
   void own(Program::NativeStep&);
+  void own(SourceLoc&);
   void own(Program&);
 
  private:

@@ -371,7 +371,6 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   // ---- branches on values (tracer_data.cc)
   const std::string& name() const { return out_.graph.name; }
   const std::vector<DataNumber>& data() const { return out_.data; }
-  bool in_region() const { return depth_ != 0; }
   const std::vector<Decision>& decisions() const { return out_.decisions; }
   void decided(Decision);  ///< and assumed by the environment
   /// What the call has done so far, for whoever runs it to know its numbers: nothing but what these need is an output.

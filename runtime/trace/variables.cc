@@ -44,7 +44,11 @@ void VariableLog::asked(const Tensor& at) {
 void VariableLog::assigned(const Tensor& to, TensorImpl* before) {
   auto it = entries_.find(&to);
   if (it == entries_.end()) {
-    if (before && before->trace) return;  // the function made what it holds, so it made the handle
+    if (before && before->trace) {  // the function made what it holds, so it made the handle
+      if (traced_.count(&to) && to.defined() && !to.impl()->trace)
+        entries_.emplace(&to, Entry{Tensor(), true, true, false, nullptr});
+      return;
+    }
     entries_.emplace(&to, Entry{before ? Tensor::share(before) : Tensor(), false, true, false, nullptr});
   } else if (it->second.own && !to.defined()) {
     entries_.erase(it);  // moved from

@@ -1014,6 +1014,45 @@ TEST(ChangedVariable, HandlesThatTheFunctionMakesAndDestroys) {
 }
 
 thread_local Tensor t_scratch;
+// A handle that the function has made of a traced tensor stays its own when it gets a captured one.
+TEST(CapturedVariable, TakesTheTurnOfATracedTensor) {
+  Tensor w = ones({2});
+  std::vector<Tensor> list{ones({2}), ones({2}) * 2.0};
+  const std::function<Tensor(const Tensor&)> bodies[] = {
+      [&](const Tensor& x) {
+        Tensor p = x;
+        p = w;
+        return x + p;
+      },
+      [&](const Tensor& x) {
+        Tensor p = x * 2.0;
+        for (const Tensor& t : list) p = t;
+        p = p + x;
+        return p;
+      },
+      [&](const Tensor& x) {
+        std::vector<Tensor> all{x, x * 2.0};
+        all[1] = w;
+        return all[0] + all[1];
+      },
+      [&](const Tensor& x) {
+        Tensor p = x, q = w;
+        std::swap(p, q);
+        return p * 3.0 + q;
+      },
+  };
+  for (const auto& body : bodies) {
+    auto f = compile([&](Tensor x) { return body(x); });
+    for (int call = 0; call < 4; ++call) {
+      w = ones({2}) * (call + 1.0), list[1] = ones({2}) * (call + 2.0);
+      const Tensor x = ones({2}) * 10.0;
+      EXPECT_TRUE(equal(f(x), body(x))) << call;
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+    EXPECT_EQ(f.stats().compilations, 1);
+  }
+}
+
 TEST(CapturedVariable, OfEachThread) {
   auto f = compile([](Tensor x) {
     t_scratch.add_(x);
