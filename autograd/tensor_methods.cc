@@ -28,6 +28,7 @@ State& checked_state(const Tensor& t, const char* what, SourceLoc loc) {
 bool Tensor::requires_grad() const {
   const TensorImpl& t = defined_impl(*this, "requires_grad");
   if (reprise::requires_grad(t)) return true;
+  graph::ask_place(t, "requires_grad");
   // Eagerly it may; what is traced there says of all of the region at once.
   if (graph::is_in_region_that_wants_gradients(t)) bail(Bail::asks_state, "requires_grad", {});
   return false;
@@ -51,7 +52,7 @@ Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
 }
 
 bool Tensor::is_leaf() const {
-  defined_impl(*this, "is_leaf");
+  graph::ask_place(defined_impl(*this, "is_leaf"), "is_leaf");
   return autograd::is_leaf(*this);
 }
 
@@ -105,7 +106,7 @@ void Tensor::backward(const Tensor& gradient, const BackwardOptions& options, So
 }
 
 GradNode Tensor::grad_fn() const {
-  defined_impl(*this, "grad_fn");
+  graph::ask_place(defined_impl(*this, "grad_fn"), "grad_fn");
   return autograd::is_leaf(*this) ? GradNode() : GradNode(state_of(*this)->made_by.node);
 }
 

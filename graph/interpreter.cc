@@ -24,6 +24,7 @@ namespace reprise::graph {
 constinit std::atomic<Interpreter*> tape{nullptr};
 constinit std::atomic<Keys> keys_of_views{0};
 constinit InRegion in_region_that_wants_gradients = nullptr;
+constinit std::atomic<PlaceAsked> place_asked{nullptr};
 
 namespace {
 

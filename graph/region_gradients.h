@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+
 #include "tensor/impl.h"
 
 namespace reprise::graph {
@@ -10,7 +12,16 @@ using InRegion = bool (*)(const TensorImpl&) noexcept;
 extern constinit InRegion in_region_that_wants_gradients;
 
 inline bool is_in_region_that_wants_gradients(const TensorImpl& t) {
-  return t.trace && in_region_that_wants_gradients && in_region_that_wants_gradients(t);
+  return (t.trace || (t.keys & kWrappedKey)) && in_region_that_wants_gradients && in_region_that_wants_gradients(t);
+}
+/// Where the caller of what is traced has gradients off, its arguments have no places on the trace's tape. Before the
+/// program is told of one where it stands: bails where it would be told something else than eagerly.
+using PlaceAsked = void (*)(const TensorImpl&, const char* what);
+/// Set by the first trace: before, nothing is traced that could be asked.
+extern constinit std::atomic<PlaceAsked> place_asked;
+inline void ask_place(const TensorImpl& t, const char* what) {
+  if (!t.trace) return;
+  if (const PlaceAsked ask = place_asked.load(std::memory_order_acquire)) ask(t, what);
 }
 /// Of an operator that computes in another way where somebody wants its derivative.
 inline bool may_want_gradient(const Tensor& t) {

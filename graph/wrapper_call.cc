@@ -5,6 +5,7 @@
 
 #include "base/bail.h"
 #include "base/errors.h"
+#include "graph/region_gradients.h"
 #include "graph/rule_args.h"
 #include "graph/shape_rules.h"
 #include "graph/wrapper.h"
@@ -158,6 +159,12 @@ void WrapperState::call(const OpCall& c, std::vector<Tensor>& results) {
   if (current_trace)
     for_each_tensor(c, [](const Tensor& t) {
       if (t.impl() && !t.impl()->trace && graph::state_of_wrapper(t)) current_trace->traced_of_captured(t);
+    });
+  if (current_trace)
+    for_each_tensor(c, [&](const Tensor& t) {
+      if (t.impl() && is_in_region_that_wants_gradients(*t.impl()))
+        bail(Bail::wrapped, c.op.schema.name.c_str(), c.loc,
+             "computes with a wrapper in a region that wants gradients");
     });
   if (keeps_value(c.op)) return same_value(c, results);
   if (current_trace && (c.inplace || !c.op.writes.empty()))

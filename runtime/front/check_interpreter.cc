@@ -62,7 +62,7 @@ CheckInterpreter::CheckInterpreter(Random random) : Interpreter(graph::Key::Trac
 
 void CheckInterpreter::keep_bytes(const Tensor& t) {
   Storage* s = t.impl()->storage;
-  if (s->released || own_storages_.count(s) || !kept_.insert(s).second) return;
+  if (s->released || is_shape_only(s->device) || own_storages_.count(s) || !kept_.insert(s).second) return;
   graph::PlainScope plain;
   Tensor all = whole(s, t.impl()->dtype), before = all.clone();
   written.push_back({std::move(all), std::move(before), Tensor(), s->version.load(std::memory_order_relaxed)});

@@ -41,8 +41,9 @@ std::vector<Tensor> seen_operands(const Tracer& tracer, const TracedBranch& b) {
 
 /// What of a region wants gradients, as the tape would see it.
 struct Wanted {
-  bool any = false;  ///< a result does
-  bool cut = false;  ///< something that does is used where gradients are off
+  bool any = false;   ///< a result does
+  bool lost = false;  ///< carried state does at first, and no turn's does
+  bool cut = false;   ///< something that does is used where gradients are off
 };
 Wanted wanted_of(const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried) {
   const graph::Graph& g = b.graph;
@@ -68,6 +69,8 @@ Wanted wanted_of(const TracedBranch& b, const std::vector<Tensor>& operands, std
       if (wants[g.outputs[i].value.v] && !wants[g.inputs[i].value.v]) again = wants[g.inputs[i].value.v] = true;
   }
   for (const graph::OutputSpec& o : g.outputs) w.any = w.any || wants[o.value.v];
+  for (std::size_t i = 0; i < carried; ++i)
+    w.lost = w.lost || (wants_gradient(*operands[i].impl()) && !wants[g.outputs[i].value.v]);
   // Calls in a region of the region: what they read is not known here.
   for (std::int32_t call : b.calls_off)
     w.cut = w.cut ||
@@ -99,6 +102,7 @@ bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::ve
                   [](graph::ValueId v) { return static_cast<bool>(v); }))
     refuse("writes to a tensor from outside");
   if (w.any && w.cut) refuse("turns gradients off");
+  if (w.lost) refuse("gives carried state that wants none, where the first does");
   return w.any;
 }
 

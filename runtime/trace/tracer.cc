@@ -8,6 +8,7 @@
 #include "base/epochs.h"
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/wrapper.h"
@@ -117,6 +118,7 @@ Tracer::Tracer(std::string name, const CallFrame& frame, FunctionBytes::Handles*
   for (const TensorImpl* t : frame.tensors)
     extra_at_.push_back(take((plan_.whole_of(*t) >= 0) + (plan_.is_strided(*t) ? t->rank : 0u)));
   for (std::size_t i = 0; i < plan_.whole.size(); ++i) whole_at_.push_back(take(1));
+  graph::place_asked.store(&Tracer::place_asked, std::memory_order_release);
   env_->function = name;
   out_.graph.form = graph::Form::Traced;
   out_.graph.name = std::move(name);

@@ -205,8 +205,8 @@ struct Traced {
   bool freezes_captured = false;
   /// arguments of which the function looked at nothing, ascending: any tensor may stand there
   std::vector<std::uint32_t> unused;
-  /// Arguments that the function uses, or writes, where it turns gradients on that its caller has off. None of them may
-  /// want one: its place on the caller's tape is not followed.
+  /// Where the caller has gradients off: arguments that the function uses, or writes, where it turns them on, or of
+  /// which it asks their place on the tape. None of them may want one: that place is not followed.
   std::vector<std::uint32_t> turned_on;
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange {
@@ -342,6 +342,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool in_region() const { return depth_ > 0; }
   /// Of a traced tensor: is it in a region into which one goes that wants a gradient?
   static bool region_wants_gradients(const TensorImpl&) noexcept;
+  /// graph::ask_place
+  static void place_asked(const TensorImpl&, const char* what);
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
   /// After a throw since the begin_branch() that gave `around`.
   void abandon_branch(std::size_t around) noexcept;
@@ -505,6 +507,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_own(Int, SourceLoc) const;
   void check_own(const graph::OpCall&) const;
   void note_turned_on(const graph::OpCall&);  ///< Traced::turned_on
+  bool may_not_want(std::size_t argument);    ///< notes it there; false: it wants a gradient
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,

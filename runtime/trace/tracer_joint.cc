@@ -44,16 +44,31 @@ void Tracer::note_gradient(const Tensor& gradient, const Tensor& of) {
   if (input >= 0) ref->gradient_of = input;
 }
 
+bool Tracer::may_not_want(std::size_t i) {
+  if (i >= frame_.tensors.size()) return true;
+  if (wants_or_shows(*frame_.tensors[i])) return false;
+  const auto n = static_cast<std::uint32_t>(i);
+  const auto at = std::lower_bound(out_.turned_on.begin(), out_.turned_on.end(), n);
+  if (at == out_.turned_on.end() || *at != n) out_.turned_on.insert(at, n);
+  return true;
+}
+
+void Tracer::place_asked(const TensorImpl& t, const char* what) {
+  const auto& ref = static_cast<const TracedRef&>(*t.trace);
+  Tracer* const tracer = ref.storage->tracer;
+  if (!tracer || !tracer->caller_off_ || ref.input < 0) return;
+  const TensorImpl* concrete = tracer->inputs_[static_cast<std::size_t>(ref.input)].concrete;
+  for (std::size_t i = 0; i < tracer->frame_.tensors.size(); ++i)
+    if (tracer->frame_.tensors[i] == concrete && !tracer->may_not_want(i))
+      bail(Bail::asks_state, what, {}, "is asked of an argument that wants a gradient, where the caller has them off");
+}
+
 void Tracer::note_turned_on(const graph::OpCall& c) {
   if (graph::leaves_tape(c.op.id)) return;
   auto note = [&](std::size_t i) {
-    if (i >= frame_.tensors.size()) return;
-    if (wants_or_shows(*frame_.tensors[i]))
+    if (!may_not_want(i))
       bail(Bail::changes_tape, std::string(c.op.name()).c_str(), c.loc,
            "gradients are turned on where the caller has them off, and an argument wants one");
-    const auto n = static_cast<std::uint32_t>(i);
-    const auto at = std::lower_bound(out_.turned_on.begin(), out_.turned_on.end(), n);
-    if (at == out_.turned_on.end() || *at != n) out_.turned_on.insert(at, n);
   };
   auto note_where = [&](auto&& is) {
     for (std::size_t i = 0; i < frame_.tensors.size(); ++i)

@@ -209,6 +209,9 @@ std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function(
 }
 
 bool Tracer::region_wants_gradients(const TensorImpl& t) noexcept {
+  // Its place on the tape is that of the handle, which is outside of all regions.
+  if (t.keys & kWrappedKey)
+    return current_trace && static_cast<const Tracer*>(current_trace)->in_region() && requires_grad(t);
   const TracedStorage& storage = *static_cast<const TracedRef&>(*t.trace).storage;
   if (!storage.tracer) return false;
   const Tracer& tracer = *storage.tracer;
@@ -254,6 +257,8 @@ void Tracer::abandon_branch(std::size_t around) noexcept {
 
 void Tracer::take_leaf(Tensor& t, std::vector<Tensor>& into) {
   Work work(*this);
+  if (t.impl() && (t.impl()->keys & kWrappedKey))
+    bail(Bail::wrapped, "compile", {}, "what a branch or a loop is given, or gives, is a wrapper");
   out_.variables->forget(t);
   if (!regions_.empty()) regions_.back()->assigned.erase(&t);
   into.push_back(std::move(t));

@@ -1189,6 +1189,9 @@ TEST(GradModes, TurnedOnInsideOfACall) {
          return grad({(p * p).sum()}, {p})[0];
        },
        false},
+      {"asked", [](const Tensor& a) { return a.requires_grad() ? a * 2
+                                             : a.is_leaf()     ? a * 3
+                                                               : a * 4; }, true},
       {"in a branch",
        [](const Tensor& a) {
          const EnableGradScope on;

@@ -409,6 +409,33 @@ TEST(Scan, GradientsThatAreEager) {
   EXPECT_NE(f.stats().last_fallback_reason.find("want gradients"), std::string::npos) << f.stats().last_fallback_reason;
 }
 
+// Without a turn the state is the first one, whose gradient is its own, whatever the body gives.
+TEST(ScanGradients, OfStateThatTheBodyDetaches) {
+  auto body = [](const Tensor& w, const Tensor& xs) {
+    return scan([](const Tensor& h, const Tensor& x) { return h.detach() + x; }, w * 2.0, xs);
+  };
+  auto f = compile(body);
+  for (int n : {0, 2, 0}) {
+    Tensor w = ones({2}).requires_grad_(), v = ones({2}).requires_grad_();
+    const Tensor expected = body(w, ones({n, 2})), made = f(v, ones({n, 2}));
+    EXPECT_EQ(made.requires_grad(), expected.requires_grad()) << n;
+    EXPECT_EQ(shown({made}), shown({expected})) << n;
+    if (!expected.requires_grad()) continue;
+    expected.sum().backward(), made.sum().backward();
+    EXPECT_EQ(shown({v.grad()}), shown({w.grad()})) << n;
+  }
+}
+
+// What a body would write has no elements where there is no turn.
+TEST(Scan, WithoutATurnIsChecked) {
+  auto f = compile(
+      [](Tensor w, Tensor xs) {
+        return scan([](const Tensor& h, const Tensor& x) { return x.mul_(0.5), h + x; }, w * 1.0, xs);
+      },
+      {.check = 1});
+  for (int n : {0, 2, 0}) EXPECT_EQ(shown({f(ones({2}), ones({n, 2}))}), shown({full({2}, 1.0 + n * 0.5)})) << n;
+}
+
 TEST(Scan, BadInput) {
   auto message = [](auto&& call) -> std::string {
     try {

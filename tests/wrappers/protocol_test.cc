@@ -3,6 +3,8 @@
 
 #include "reprise/dlpack.h"
 #include "reprise/export.h"
+#include "reprise/map.h"
+#include "reprise/while_loop.h"
 #include "tests/runtime/log_lines.h"
 #include "tests/support/error_of.h"
 #include "tests/wrappers/wrappers.h"
@@ -210,6 +212,67 @@ TEST(Wrappers, AutocastAndChecksMeetThem) {
     EXPECT_EQ(floats(y), std::vector<float>(8, 4));
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+}
+
+// Loops and branches that are given wrappers, or derive by them, run eagerly: their graphs have no place for a handle.
+TEST(Wrappers, InBranchesAndLoops) {
+  using Body = Tensor (*)(const Tensor& w, const Tensor& x);
+  const std::pair<const char*, Body> bodies[] = {
+      {"slices",
+       [](const Tensor& w, const Tensor& x) {
+         return scan([](const Tensor& h, const Tensor& r) { return tanh(h + r); }, x, w);
+       }},
+      {"mapped", [](const Tensor& w,
+                    const Tensor& x) { return map([](const Tensor& r) { return reprise::plain(r) * 2.0; }, w) + x; }},
+      {"state",
+       [](const Tensor& w, const Tensor& x) {
+         return while_loop([](const Tensor& t) { return reprise::plain(t).sum() < 9; },
+                           [](const Tensor& t) { return t * 2.0; }, w, 20) *
+                x;
+       }},
+      {"captured by a branch",
+       [](const Tensor& w, const Tensor& x) {
+         return cond(
+             x.sum() > 0, [&] { return w * x; }, [&] { return x * 2.0; });
+       }},
+      {"captured by a loop",
+       [](const Tensor& w, const Tensor& x) {
+         return scan([&](const Tensor& h, const Tensor& r) { return h * 0.5 + r * w; }, x, x.view({1, 2, 2}));
+       }},
+  };
+  for (const auto& [name, body] : bodies)
+    for (const bool wants : {false, true}) {
+      auto f = compile(body);
+      std::string seen[3];
+      for (int call = 0; call < 3; ++call) {
+        const Tensor w = Length(full({2, 2}, 2.0), "1").tensor(), x = full({2, 2}, 0.5);
+        if (wants) w.requires_grad_(), x.requires_grad_();
+        std::ostringstream out;
+        try {
+          const Tensor r = reprise::plain(call ? f(w, x) : body(w, x));
+          out << r << r.requires_grad();
+          if (r.requires_grad()) r.sum().backward();
+          if (w.grad().defined()) out << "w " << reprise::plain(w.grad());
+          if (x.grad().defined()) out << "x " << x.grad();
+        } catch (const Error& e) {
+          out << e.what();
+        }
+        seen[call] = out.str();
+        EXPECT_EQ(seen[call], seen[0]) << name << (wants ? ", derived" : "");
+      }
+    }
+}
+
+// What check runs beside the replay assigns other wrappers: their handles have no elements to copy.
+TEST(Wrappers, AssignedVariablesAreChecked) {
+  Tensor a = Length(ones({2}), "m").tensor(), b = Length(ones({2}) * 2.0, "m").tensor();
+  auto f = compile(
+      [&](Tensor x) {
+        std::swap(a, b);
+        return x + reprise::plain(a);
+      },
+      {.check = 1});
+  for (int call = 0; call < 4; ++call) EXPECT_TRUE(equal(f(ones({2})), full({2}, call % 2 ? 2.0 : 3.0))) << call;
 }
 
 TEST(Wrappers, BadInputIsOneErrorThatNamesWrapperOperatorAndLine) {
