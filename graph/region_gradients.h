@@ -14,8 +14,8 @@ extern constinit InRegion in_region_that_wants_gradients;
 inline bool is_in_region_that_wants_gradients(const TensorImpl& t) {
   return (t.trace || (t.keys & kWrappedKey)) && in_region_that_wants_gradients && in_region_that_wants_gradients(t);
 }
-/// Where the caller of what is traced has gradients off, its arguments have no places on the trace's tape. Before the
-/// program is told of one where it stands: bails where it would be told something else than eagerly.
+/// Where the caller has gradients off, arguments have no place on the trace's tape. Called before the traced function
+/// reads an argument's place; bails if eager execution would give another answer.
 using PlaceAsked = void (*)(const TensorImpl&, const char* what);
 /// Set by the first trace: before, nothing is traced that could be asked.
 extern constinit std::atomic<PlaceAsked> place_asked;

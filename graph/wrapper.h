@@ -19,7 +19,7 @@ namespace reprise::graph {
 // again and reads inner tensors.
 //
 // In a frame (runtime/call/call_frame.cc) the handle's word and sizes come first, then the class, then the fields as a
-// struct has them. Results are their inner tensors, of which handles are made when a replay is over
+// struct has them. A replay gives the inner tensors of its results; handles are made of them afterwards
 // (runtime/trace/result_wrappers.h).
 
 /// What answers the calls of a wrapper's handles: immutable.

@@ -9,8 +9,8 @@
 // when the number is there, and a call of which it is not true is served eagerly, which knows the right error, or that
 // there is none. A question that these decide is decided. One that they leave open would be a guard that nobody can
 // check before the call: an operator's, whether something is empty, or of size 1, is taken to be answered no, another
-// assumption; what the program itself asks is a branch on a value, of which the trace follows the side that this call
-// takes (guards/data_decider.h, Note [Branches on values] in runtime/build/branches.h); any other ends the trace
+// assumption; what the program itself asks is a branch on a value: the trace follows the side that this call takes
+// (guards/data_decider.h, Note [Branches on values] in runtime/build/branches.h); any other ends the trace
 // (Bail::asks_of_data) with the line that asked, and the function stays eager.
 // Arithmetic of such numbers that may not fit 64 bits wraps, as the program's does (Note [Exact]), and asks nothing.
 //

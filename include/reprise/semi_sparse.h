@@ -3,12 +3,12 @@
 #include "reprise/visible.h"
 #include "reprise/wrapper.h"
 
-/// Matrices of which two in four elements of a row are zero, as wrapper tensors (docs/wrappers.md). A. Mishra et al.,
+/// Matrices with two zeros in each four elements of a row, as wrapper tensors (docs/wrappers.md). A. Mishra et al.,
 /// Accelerating Sparse Deep Neural Networks (2021).
 namespace reprise REPRISE_VISIBLE {
 
 /// A matrix [n, k] that keeps two of each four elements: about half of the bytes. linear of one row reads these alone;
-/// every other operator computes with plain(). Writing in place keeps what stands where elements are kept.
+/// every other operator computes with plain(). A write in place changes the kept elements alone.
 struct SemiSparse24 : Wrapper<SemiSparse24> {
   Tensor values;  ///< [2, n, k / 4]: the first and the second kept element of each four
   Tensor places;  ///< uint8 [n, k / 4]: where they stood, the first + 4 * the second

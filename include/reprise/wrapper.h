@@ -205,8 +205,8 @@ class WrapperCall {
   }
   void answer(Tensor result);
   void answer(std::vector<Tensor> results);
-  /// The same operator with other tensors: `each` is asked for what stands in a tensor's place. Goes to what stands
-  /// below, which is the tensor's own dispatch again where it is a wrapper.
+  /// Calls the same operator with each tensor t replaced by each(t). A wrapper among the new tensors is dispatched
+  /// again.
   std::vector<Tensor> call(const std::function<Tensor(const Tensor&)>& each);
 
  private:

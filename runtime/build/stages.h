@@ -111,9 +111,9 @@ void make_room(const Stages&, detail::FrameArray<std::int64_t>& values);
 /// Runs the stages of a call, in whose values there is room: its numbers are there then, and the tensors for the last
 /// stage in `inputs`, which begin as the call's, of which `made` owns those that stages have made. Throws what a kernel
 /// reports, and Bailed where an assumption does not hold: no argument has been written.
-/// `path`: decisions that are known already; where a later one is another one, that is told. Null: such a one is an
-/// assumption like others. `hand`: what is handed over, of a call with the same inputs and values, and what of it was
-/// taken; where another path is told, what has been computed now.
+/// `path`: decisions that are known already; a later one that does not hold is returned. Null: it bails, as any
+/// assumption does. `hand`: what the paths before have computed for these inputs and values. Stages that are the
+/// same take it; where this path is left, it becomes what has been computed.
 std::optional<PathMissed> run_stages(const Stages&, const std::string& name, std::int64_t* values,
                                      std::vector<Tensor>& made, std::vector<TensorImpl*>& inputs,
                                      const detail::Outcomes* path = nullptr, Handover* hand = nullptr);
