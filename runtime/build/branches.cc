@@ -10,6 +10,7 @@
 #include "base/epochs.h"
 #include "base/errors_aside.h"
 #include "base/float_state.h"
+#include "base/line_text.h"
 #include "base/log.h"
 #include "base/stack.h"
 #include "device/backend.h"
@@ -56,10 +57,6 @@ bool is_little_work(const graph::Graph& g) {
     }
     return device::runs_host_code(v.meta.device);
   });
-}
-
-std::string at(SourceLoc loc) {
-  return loc ? std::string(loc.file) + ":" + std::to_string(loc.line) : std::string("an unknown line");
 }
 
 }  // namespace
@@ -113,7 +110,7 @@ std::optional<std::int64_t> BranchTracer::outcome_of(const Expr* e, SourceLoc lo
   }
   if (log::on(log::Channel::Branches))
     log::event(log::Event::decided, tracer_.name(),
-               "decision " + std::to_string(number) + " (" + at(loc) + "): " + d.condition +
+               "decision " + std::to_string(number) + " (" + line_text(loc, "an unknown line") + "): " + d.condition +
                    (is_number ? " is " + std::to_string(outcome)
                     : outcome ? " holds"
                               : " does not hold") +

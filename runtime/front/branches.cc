@@ -4,6 +4,7 @@
 
 #include "base/bail.h"
 #include "base/epochs.h"
+#include "base/line_text.h"
 #include "base/log.h"
 #include "runtime/call/call.h"
 #include "runtime/front/compiled.h"
@@ -15,13 +16,10 @@ namespace reprise::detail {
 
 namespace {
 
-std::string at(SourceLoc loc) {
-  return loc ? std::string(loc.file) + ":" + std::to_string(loc.line) : std::string("a branch on a tensor");
-}
-
 std::string text_of(const Specialization::Branch& b, std::int64_t outcome) {
-  if (b.is_number) return at(b.outcome.loc) + ": " + b.condition + " is " + std::to_string(outcome);
-  return at(b.outcome.loc) + ": " + b.condition + (outcome ? " holds" : " does not hold");
+  const std::string line = line_text(b.outcome.loc, "a branch on a tensor");
+  if (b.is_number) return line + ": " + b.condition + " is " + std::to_string(outcome);
+  return line + ": " + b.condition + (outcome ? " holds" : " does not hold");
 }
 
 /// The call leaves `s`, which has changed nothing, for who has the decisions that are known now.
@@ -91,7 +89,7 @@ NearestMiss nearest_of_path(const PathOfCall& path) {
   n.name = path.from;
   n.failed = "another path: " + path.missed;
   n.remedy = "each path is compiled once (CompileOptions::branches)";
-  n.line = path.where ? at(path.where) : "";
+  n.line = line_text(path.where);
   return n;
 }
 

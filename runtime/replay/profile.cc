@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 #include "base/knobs.h"
+#include "base/line_text.h"
 #include "base/watch.h"
 #include "device/parallel.h"
 #include "runtime/replay/program.h"
@@ -23,10 +24,6 @@ namespace {
 ForkMutex& mu() {
   static ForkMutex* m = new ForkMutex;  // never destroyed: programs end in static objects' destructors, too
   return *m;
-}
-
-std::string line_of(SourceLoc loc) {
-  return loc ? std::string(loc.file) + ":" + std::to_string(loc.line) : std::string();
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ std::vector<Stats::Launch> Profile::launches(const Program& p, const std::string
     }
     for (std::uint32_t n : launch.nodes)
       l.operators += (l.operators.empty() ? "" : " ") + std::string(graph::op(p.graph.nodes[n].op).name());
-    l.line = line_of(launch.loc);
+    l.line = line_text(launch.loc);
     out.push_back(std::move(l));
   }
   return out;
