@@ -137,9 +137,13 @@ std::vector<Int> runtime_params(const LoopKernel& k) {
 }
 
 std::string canonical_text(const LoopKernel& k) {
-  return text_of(k, [](Int v, int slot) {
+  std::string s = text_of(k, [](Int v, int slot) {
     return slot < 0 ? std::to_string(v.hint()) : std::string("p").append(std::to_string(slot));
   });
+  // Which dims are vectorised and walked in tiles also depends on those that are known to be of size 1.
+  for (std::size_t d = 0; d < k.extents.size(); ++d)
+    if (is_plain(k.extents[d], 1)) s += "p" + std::to_string(d) + " is 1\n";
+  return s;
 }
 
 std::string print(const LoopKernel& k) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "base/counters.h"
@@ -265,6 +266,23 @@ TEST(LoopIr, CanonicalTextTellsStructureFromNumbers) {
   LoopKernel named = scaled(8, 2);
   named.name = "other";
   EXPECT_EQ(kernels::canonical_text(named), kernels::canonical_text(scaled(8, 2)));
+}
+
+// What is chosen of a kernel's shape must stand in the text by which its code is found again.
+TEST(LoopIr, KernelsOfOneTextAreOneCode) {
+  std::map<std::string, std::string> code;
+  for (const std::int64_t rows : {1, 2, 40})
+    for (const std::int64_t columns : {1, 2, 40})
+      for (const std::int64_t across : {0, 1, 7})
+        for (const std::int64_t to : {0, 1, 40}) {
+          LoopKernel k;
+          k.extents = {rows, columns}, k.n_kept = 2;
+          BodyBuilder b(k);
+          const auto x = b.buffer(DType::Float32), z = b.buffer(DType::Float32, true);
+          b.store({z, {to, 1}, 0, {}}, b.load({x, {1, across}, 0, {}}));
+          const std::string text = kernels::canonical_text(k), made = jit::llvm_ir(k);
+          EXPECT_EQ(code.emplace(text, made).first->second, made) << text;
+        }
 }
 
 TEST(LoopIr, ParametersComeInTheDocumentedOrder) {
