@@ -17,6 +17,7 @@
 #include "graph/call_numbers.h"
 #include "graph/tape_seam.h"
 #include "graph/view_column.h"
+#include "graph/wrapper.h"
 #include "graph/writers.h"
 #include "reprise/ops.h"
 #include "tensor/frozen.h"
@@ -211,6 +212,8 @@ class Tape final : public graph::Interpreter {
       return;
     }
     if (made.impl() == self.impl()) return;
+    // What shows a wrapper's inner tensor has been followed as a view of that; the handle counts where it wants one.
+    if (graph::state_of_wrapper(self) && !graph::state_of_wrapper(made) && !is_followed(self)) return;
     follow_view(c, self, made, gradients_are_on());
   }
 

@@ -56,13 +56,13 @@ thread_local int t_depth = 0;
 class InRule {
  public:
   explicit InRule(const OpCall& c, const WrapperState& s)
-      : answered_(static_cast<graph::Keys>(graph::thread_state.answered & bit(graph::Key::Wrapper))) {
+      : answered_(static_cast<graph::Keys>(graph::thread_state.answered & asked_again(c))) {
     if (t_depth >= kMostDepth)
       fail(ErrorCode::InvalidArgument, c.op.schema.name.c_str(), c.loc, "wrapper ", s.type.name,
            ": its rules call operators with wrappers in ", kMostDepth,
            " calls inside each other: a rule that calls its own operator takes inner tensors");
     ++t_depth;
-    graph::thread_state.answered &= static_cast<graph::Keys>(~bit(graph::Key::Wrapper));
+    graph::thread_state.answered &= static_cast<graph::Keys>(~asked_again(c));
   }
   ~InRule() {
     --t_depth;
@@ -71,6 +71,17 @@ class InRule {
   InRule(const InRule&) = delete;
 
  private:
+  /// Also the tape, where it follows no tensor of the call: inner tensors may want gradients, and be shown by views.
+  static graph::Keys asked_again(const OpCall& c) {
+    bool followed = false;
+    auto look = [&](const Tensor& t) { followed |= t.impl() && requires_grad(*t.impl()); };
+    for (const CallArg& a : c.args) {
+      if (auto* t = std::get_if<const Tensor*>(&a); t && *t) look(**t);
+      if (auto* list = std::get_if<TensorArrayRef>(&a)) std::for_each(list->begin(), list->end(), look);
+    }
+    return static_cast<graph::Keys>(bit(graph::Key::Wrapper) | (followed ? 0 : bit(graph::Key::Autograd)));
+  }
+
   const graph::Keys answered_;
 };
 

@@ -10,6 +10,7 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/tape_seam.h"
+#include "graph/wrapper.h"
 #include "operators/joint_marks.h"
 #include "reprise/autograd.h"
 #include "runtime/trace/tracer.h"
@@ -136,6 +137,11 @@ graph::ViewMade made_on_tape(const Tensor& t) {
 constexpr char kIsCapturedToo[] =
     "an argument is written, and wants a gradient of what is written, and the function has captured it, too";
 
+// One without a place gets that of the other's new value: on the trace's tape it has none.
+constexpr char kIsReadBesideWritten[] =
+    "a captured tensor is written, and wants a gradient of what is written, and another one that shares its memory is "
+    "read";
+
 std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
                                      std::vector<graph::ViewMade>& results_made) {
   const autograd::Aside aside;
@@ -196,7 +202,12 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     for (std::uint32_t j = 0; j < tracer.inputs(); ++j) {
       const TensorImpl& other = *tracer.concrete(j);
       if (&other != t.impl()) {
-        if (is_relative(other, *t.impl()) && overlaps(other, *t.impl())) beside_written.push_back(j);
+        if (!is_relative(other, *t.impl()) || !overlaps(other, *t.impl())) continue;
+        const Tensor captured = tracer.captured(j);
+        const bool has_place =
+            captured.defined() ? static_cast<bool>(tape.edge_before(captured)) : tape.input(j) != nullptr;
+        if (!has_place && tracer.computes_with(j)) bail(Bail::changes_tape, "compile", {}, kIsReadBesideWritten);
+        beside_written.push_back(j);
       } else if (!tracer.captured(j).defined()) {
         bail(Bail::changes_tape, "compile", {}, kIsCapturedToo);
       }
@@ -247,6 +258,8 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const Tensor of_base = state_of(t)->view->base;
     const Edge at = autograd::edge_of(of_base);
     if (!is_own(e) && !is_own(at)) continue;
+    if (graph::state_of_wrapper(of_base) && !graph::state_of_wrapper(t))  // in memory it is one of an inner tensor
+      bail(Bail::wrapped, "compile", {}, "a result is a view of a wrapper that wants gradients");
     joint.views.push_back(i);
     const bool is_result = std::any_of(tracer.results().begin(), tracer.results().end(),
                                        [&](const Tensor& r) { return r.impl() == base; });
@@ -284,9 +297,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     // Their own places do not hear of the write.
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].defined() && std::count(beside_written.begin(), beside_written.end(), joint.inputs[i].index))
-        bail(Bail::changes_tape, "compile", {},
-             "a captured tensor is written, and wants a gradient of what is written, and another one that shares its "
-             "memory is read");
+        bail(Bail::changes_tape, "compile", {}, kIsReadBesideWritten);
     for (std::size_t i = 0; i < made.size(); ++i)
       if (made[i].defined()) graph::calln(operators::gradient_op(), {&made[i], Int(i)}, {});
     joint.checkpoints = tape.take_checkpoints();

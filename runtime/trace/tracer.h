@@ -330,6 +330,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   Tensor as_seen(const Tensor& traced) const;
   Tensor captured(std::size_t input) const;              ///< the real tensor; undefined for an argument
   std::vector<std::uint8_t> captured_that_want() const;  ///< by captured tensor
+  bool computes_with(std::uint32_t input) const;         ///< is it an operand of what has been traced?
   autograd::TraceTape* tape = nullptr;                   ///< the trace's
   Tensor second_handle(const Tensor&);                   ///< of a traced tensor: the same value on the same storage
   void drop_places() noexcept;                           ///< the tape forgets the trace's tensors
@@ -390,7 +391,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// For a trace that is given up: the symbols and guards so far, and what else it depended on.
   const std::shared_ptr<guards::ShapeEnv>& env() const { return env_; }
   const std::vector<TensorFact>& tensor_facts() const { return tensor_facts_; }
-  bool may_fail() const;  ///< has it met an operator that fails by its elements?
+  bool may_fail() const;  ///< may the call itself go on where the trace throws (TraceFacts::may_fail)?
   bool depends_on_more() const { return lost_track_ || out_.variables->assigns() || !out_.captured.empty(); }
 
   // ---- Interpreter

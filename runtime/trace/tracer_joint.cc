@@ -94,6 +94,15 @@ Tensor Tracer::captured(std::size_t input) const {
   return Tensor::share(const_cast<TensorImpl*>(inputs_[input].concrete));
 }
 
+bool Tracer::computes_with(std::uint32_t input) const {
+  const graph::ValueId value = inputs_[input].value;
+  if (!value) return true;  // its elements are named by their places in the storage
+  bool found = false;
+  for (const graph::Node& n : out_.graph.nodes)
+    graph::for_each_value(n, [&](graph::ValueId v) { found |= v == value; });
+  return found;
+}
+
 std::vector<std::uint8_t> Tracer::captured_that_want() const {
   std::vector<std::uint8_t> all;
   for (const Captured& c : out_.captured) {

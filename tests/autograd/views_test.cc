@@ -724,6 +724,39 @@ TEST(ViewsOnTheTape, CapturedTensorsThatShareMemory) {
     }
 }
 
+// What wants no gradient gets its first place by a write through another handle of its memory; it is read behind that.
+TEST(ViewsOnTheTape, ReadBehindTheFirstPlaceOfTheirBase) {
+  Tensor (*const bodies[])(const Tensor& b, const Tensor& y, const Tensor& x) = {
+      [](const Tensor& b, const Tensor& y, const Tensor& x) { return b.copy_(x), x * 0.5 + y; },
+      [](const Tensor& b, const Tensor& y, const Tensor& x) { return b.slice(0, 0, 1).mul_(x.slice(0, 1, 2)), y * y; },
+      [](const Tensor& b, const Tensor& y, const Tensor& x) { return y.slice(1, 0, 1).mul_(x.slice(1, 0, 1)), x + b; },
+      [](const Tensor& b, const Tensor& y, const Tensor& x) { return b.mul_(x), y.t() * 2.0; },
+      [](const Tensor& b, const Tensor&, const Tensor& x) { return b.mul_(x), b * 3.0; },
+  };
+  for (std::size_t k = 0; k < std::size(bodies); ++k)
+    for (const int given : {0, 1, 2}) {  // what is an argument, and not captured: nothing, the view, the base
+      std::vector<double> want;
+      for (const bool compiled : {false, true}) {
+        const Tensor x = (arange(4) + 1).to(kFloat64).view({2, 2}).requires_grad_();
+        const Tensor b = ones({2, 2}, {.dtype = kFloat64}) * 2.0, y = b.t();
+        auto body = [&](const Tensor& argument, const Tensor& p) {
+          return bodies[k](given == 2 ? argument : b, given == 1 ? argument : y, p);
+        };
+        auto f = compile(body);
+        const Tensor argument = given == 2 ? b : given == 1 ? y : x;
+        const Tensor r = compiled ? f(argument, x) : body(argument, x);
+        (r.sum() + (y * 3.0).sum() + (b * 5.0).sum()).backward();
+        const std::vector<double> got = x.grad().to_vector<double>();
+        if (want.empty()) want = got;
+        EXPECT_EQ(got, want) << "body " << k << ", given " << given;
+        // The write alone is compiled.
+        if (compiled && k == 4 && given == 0) {
+          EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+        }
+      }
+    }
+}
+
 TEST(ViewsOnTheTape, OfCapturedTensors) {
   for (const bool leaf : {true, false}) {
     auto gradient = [&](bool compiled) {

@@ -38,6 +38,17 @@ struct Length : Wrapper<Length> {
   }
 };
 
+/// Computes as its inner tensor does, and shows it in views.
+struct Plain : Wrapper<Plain> {
+  Tensor inner;
+  REPRISE_FIELDS(Plain, inner)
+
+  Plain() = default;
+  explicit Plain(Tensor t) : inner(std::move(t)) {}
+  Tensor plain(SourceLoc) const { return inner; }
+  static void dispatch(WrapperCall& c) { c.otherwise(unwrap); }
+};
+
 /// Counts the multiplications of products, and computes as its inner tensor does.
 struct Counted : Wrapper<Counted> {
   Tensor inner;
