@@ -93,8 +93,15 @@ std::optional<BackwardAhead> BackwardAhead::of(const CompileOptions& o, const Tr
     if (now && now->storage->frozen.load(std::memory_order_relaxed))
       frozen[frozen.size() - t.captured.size() + i] = Tensor::share(now);
   }
+  // The traced call's, also of what is no value of its frame yet: sizes of captured tensors, say.
+  std::vector<std::int64_t> values;
+  for (const guards::Symbol& s : t.graph.env->symbols()) {
+    if (s.of_data || s.source.word == UINT32_MAX) continue;
+    values.resize(std::max<std::size_t>(values.size(), s.source.word + std::size_t{1}));
+    values[s.source.word] = s.hint;
+  }
   BackwardAhead made;
-  made.arguments_ = expected_arguments(*t.gradients, f.values.data(), frozen);
+  made.arguments_ = expected_arguments(*t.gradients, values, frozen);
   return made;
 }
 
@@ -115,7 +122,8 @@ void BackwardAhead::make(TracedCall& call) const {
 void warm_up_backward(const Specialization& s, const CallFrame& f, WarmedUp& made) {
   if (!s.gradients || !backward_of(*s.gradients)) return;
   const std::vector<Tensor> frozen = frozen_of({f.tensors.data(), f.tensors.size()});
-  const WarmedUp backward = warm_up_backward(*s.gradients, expected_arguments(*s.gradients, f.values.data(), frozen));
+  const WarmedUp backward =
+      warm_up_backward(*s.gradients, expected_arguments(*s.gradients, {f.values.data(), f.values.size()}, frozen));
   made.compiled = made.compiled || backward.compiled, made.recorded = made.recorded || backward.recorded;
 }
 

@@ -514,8 +514,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
         seen_ = facts.seen(), taken_ = facts.path;
         note_thrown(e.what());
         if (!facts.may_fail || is_ahead()) throw;
-        // Eagerly, what fails by its elements comes before the mistake that the trace has found: the function itself
-        // says which it is.
+        // Eagerly, what fails by its elements comes before the mistake that the trace has found, which may be none
+        // where it took for granted what the data decide: the function itself says which it is.
         LockedCompiled lock(c_);
         const Compiled::Thrown* t = c_.thrown_of(frame_, taken_);
         thrown_ = t ? t->id : ++c_.thrown_ids;

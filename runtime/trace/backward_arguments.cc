@@ -81,9 +81,14 @@ bool takes_sizes(const Gradients& g) {
 
 BackwardTerms backward_terms(const Gradients& g) { return {g.expected, g.graph->numbers}; }
 
-BackwardArguments expected_arguments(const Gradients& g, const std::int64_t* values, std::span<const Tensor> frozen) {
+BackwardArguments expected_arguments(const Gradients& g, std::span<const std::int64_t> values,
+                                     std::span<const Tensor> frozen) {
   std::vector<std::int64_t> computed(g.exprs ? g.exprs->size() : 0);
-  if (g.exprs) g.exprs->evaluate(values, computed.data());
+  if (g.exprs) {
+    const std::vector<std::uint32_t> words = g.exprs->words();
+    REPRISE_CHECK(words.empty() || words.back() < values.size());
+    g.exprs->evaluate(values.data(), computed.data());
+  }
   std::size_t at = 0;
   guards::ShapeEnv& env = *g.graph->graph.env;
   const auto take = [&](Int i) -> std::int64_t {

@@ -103,7 +103,8 @@ struct BackwardArguments {
 };
 /// Of a call of the forward with these values; where they depend on data, which is not known ahead, of the traced call.
 /// `frozen`: by input, the tensor itself where it is one on frozen memory, else undefined; may be shorter.
-BackwardArguments expected_arguments(const Gradients&, const std::int64_t* values, std::span<const Tensor> frozen);
+BackwardArguments expected_arguments(const Gradients&, std::span<const std::int64_t> values,
+                                     std::span<const Tensor> frozen);
 /// What the backward's arguments are in the forward's environment: tensors, then numbers.
 struct BackwardTerms {
   const std::vector<TensorMeta>& tensors;

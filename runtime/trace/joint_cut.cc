@@ -261,7 +261,10 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, pa
       continue;
     }
     graph::OutputSpec o = g.outputs[i];
-    if (value.node < 0) o.value = g.add(graph::OpId::clone, {v});  // an input that the call overwrites
+    if (value.node < 0) {  // an input that the call overwrites
+      o.value = g.add(graph::OpId::clone, {v});
+      made->expected[i - first] = g.meta(o.value);
+    }
     made->saved.push_back({SavedValue::Where::Own});
     own.push_back(static_cast<std::int32_t>(outputs.size()));
     outputs.push_back(std::move(o));

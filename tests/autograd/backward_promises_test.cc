@@ -308,5 +308,38 @@ TEST(BackwardPromises, ThreadsWarmUpSealAndWalk) {
   EXPECT_EQ(wrong, 0);
 }
 
+// What a backward is called with is known of the traced call, with the sizes of what the function has captured.
+TEST(BackwardAhead, IsRecordedForTheSizesOfCapturedTensors) {
+  for (const bool first : {true, false}) {
+    const Tensor w = ones({5, 7}).requires_grad_(), part = ones({9, 5}).t().slice(1, 0, 8, 2);
+    auto f = compile(
+        [&](const Tensor& x) {
+          const Tensor a = x.mm(w).tanh(), b = (part * 2.0).cumsum(1);
+          return first ? a.sum() * b : a.sum(0).outer(b.sum(0).exp() * a.sum());
+        },
+        {.backward = BackwardCompile::Ahead});
+    const Tensor r = f(ones({3, 5}));
+    const auto made = f.stats().backward;
+    EXPECT_EQ(made.compilations, 1);
+    (r * r).sum().backward();
+    EXPECT_EQ(f.stats().backward.compilations, 1);
+    EXPECT_EQ(f.stats().backward.recordings_made, made.recordings_made);
+    EXPECT_EQ(f.stats().backward.eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  }
+}
+
+// Of an argument that is written the call keeps a copy for its backward, which lies as a copy does.
+TEST(BackwardAhead, KeepsCopiesOfWrittenArgumentsAsTheyLie) {
+  for (const int layout : {0, 1, 2}) {
+    auto f = compile([](const Tensor& x) { return x.copy_(tanh(x) * 2.0 + x), x * 1.0; });
+    const Tensor leaf = ones({2, 4}).requires_grad_(), y = leaf * 1.5;
+    const Tensor x = layout == 0 ? y : layout == 1 ? y.t() : y.slice(1, 0, 4, 2);
+    f.warm_up(x);
+    f.seal();
+    f(x).sum().backward();
+    EXPECT_TRUE(leaf.grad().defined()) << layout;
+  }
+}
+
 }  // namespace
 }  // namespace reprise::test
