@@ -176,7 +176,8 @@ struct TraceFacts {
   std::vector<TensorFact> tensors;
   graph::Settings settings;
   bool more = false;
-  /// it had met operators that fail by their elements (an index out of range)
+  /// it had met operators that fail by their elements (an index out of range), or it took for granted what the data
+  /// decide: an error that it ends with may be none of the call's
   bool may_fail = false;
   std::uint32_t words = 0;  ///< values of the call
   std::uint32_t call_tensors = 0;

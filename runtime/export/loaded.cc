@@ -68,8 +68,11 @@ class Run final : public OtherNodes {
   ProgramFunction::Results run() {
     const graph::Graph& g = p_.graph;
     std::vector<Tensor> made = call_graph(g, inputs_, numbers(), this);
-    for (std::size_t i = 0; i < made.size(); ++i)
-      if (g.outputs[i].value && is_input_memory(g.outputs[i].value)) made[i] = made[i].clone();
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!g.outputs[i].value) continue;
+      if (is_input_memory(g.outputs[i].value)) made[i] = made[i].clone();
+      if (known_contiguous(g.meta(g.outputs[i].value).layout)) made[i] = row_major(made[i]);
+    }
     for (std::size_t i = 0; i < made.size(); ++i) {
       const graph::OutputSpec& o = g.outputs[i];
       if (o.kind == OutputKind::AliasOfInput) made[i] = view(inputs_[o.source], o);
@@ -96,6 +99,13 @@ class Run final : public OtherNodes {
   }
 
  private:
+  /// Operators choose the strides of dims of size 1 otherwise where they compute instead of writing.
+  static Tensor row_major(const Tensor& t) {
+    const Ints strides = contiguous_strides(t.sizes());
+    const IntArrayRef now = t.strides();
+    if (std::equal(now.begin(), now.end(), strides.begin(), strides.end())) return t;
+    return t.is_contiguous() ? t.as_strided(t.sizes(), strides, t.storage_offset()) : t;
+  }
   /// Does the value show an input's elements? A result has its own.
   bool is_input_memory(graph::ValueId v) const {
     const graph::Graph& g = p_.graph;

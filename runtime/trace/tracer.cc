@@ -430,6 +430,8 @@ void Tracer::result(Int i) {
 }
 
 bool Tracer::may_fail() const {
+  const auto& assumed = env_->assumed();
+  if (std::any_of(assumed.begin(), assumed.end(), [](const auto& a) { return !a.always; })) return true;
   return std::any_of(out_.graph.nodes.begin(), out_.graph.nodes.end(),
                      [](const graph::Node& n) { return graph::effects_of(n).may_end_call(); });
 }

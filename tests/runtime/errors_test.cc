@@ -245,6 +245,43 @@ TEST(Misuse, AnExceptionOfTheUsersFunctionLeavesNothingBehind) {
   EXPECT_EQ((ones({2}) + 1).sum().item().to_double(), 4);  // the thread is not left inside the trace
 }
 
+// A trace answers what the data decide before it knows them. An error that follows from its answers is none of a call
+// of which they are not true.
+TEST(Misuse, WhatATraceTakesForGrantedOfDataIsNoMistake) {
+  using Body = Tensor (*)(const Tensor& flags, const Tensor& x);
+  const Body bodies[] = {[](const Tensor& flags, const Tensor& x) {
+                           Tensor a = nonzero(flags).squeeze(1).to(kFloat32);
+                           a = a.view({a.size(0) * a.size(-1)});
+                           return a.mul_(2.0) + x;
+                         },
+                         [](const Tensor& flags, const Tensor& x) {
+                           const Tensor a = masked_select(flags, flags).to(kFloat32);
+                           return a.view({a.size(0), a.size(0)}) * 2.0 + x;
+                         }};
+  for (const Body body : bodies) {
+    auto f = compile(body, {.name = "granted"});
+    for (const int n : {1, 2, 1, 0, 3, 1}) {
+      const Tensor flags = arange(9) < n, x = ones({2});
+      std::string want, got;
+      Tensor w, g;
+      try {
+        w = body(flags, x);
+      } catch (const Error& e) {
+        want = e.message();
+      }
+      try {
+        g = f(flags, x);
+      } catch (const Error& e) {
+        got = e.message();
+      }
+      EXPECT_EQ(got, want) << n;
+      if (w.defined() && g.defined()) {
+        EXPECT_TRUE(equal(w, g)) << n;
+      }
+    }
+  }
+}
+
 TEST(Misuse, AFunctionThatThrowsIsNotTracedAtEveryCall) {
   bool fail = true;
   int runs = 0;
