@@ -106,6 +106,7 @@ std::optional<std::vector<Tensor>> Function::called_exported(const Arguments& in
   static std::atomic<int> counted{0};
   if (runtime && std::getenv("PAIRS_RT") && ++counted % 100 == 0)
     std::printf("%d calls by the runtime\n", counted.load());
+  if (runtime) used_runtime_ = true;
   return runtime ? run_by_runtime(file.name, f->weights(), in) : (*f)(in);
 }
 

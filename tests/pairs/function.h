@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <optional>
 
 #include "reprise/export.h"
@@ -23,6 +24,8 @@ class Function {
   bool has_stages() const { return compiled_.explain(Detail::Summary).find("  stage 0,") != std::string::npos; }
   void wait() { compiled_.wait(); }
   void warm_up(const Arguments& in) { compiled_.warm_up(in); }
+  /// Has the runtime without a compiler made a call? What it returns is no view on the tape.
+  bool has_used_runtime() const { return used_runtime_; }
 
  private:
   /// The call as one of a program that was saved and loaded, with the variables as weights; nothing where it is
@@ -32,6 +35,7 @@ class Function {
   const Program& program_;
   Variables& var_;
   const bool exported_;
+  mutable std::atomic<bool> used_runtime_{false};
   CompiledFunction<std::function<std::vector<Tensor>(Arguments)>> compiled_;
 };
 

@@ -68,15 +68,21 @@ TEST(Pairs, EagerAndCompiledAgree) {
   Counts all;
   std::ofstream dump;
   if (const char* file = std::getenv("PAIRS_JSON")) dump.open(file);
+  // Faults that need what an earlier program has left in the process: PAIRS_BEFORE is run first.
+  const std::uint64_t before = from_environment("PAIRS_BEFORE", first);
   std::uint64_t failures = 0, seed = first;
+  bool is_before = before != first;
+  auto next = [&] { is_before ? void(is_before = false) : void(++seed); };
   for (; seed < first + programs && failures < most_failures && std::chrono::steady_clock::now() - begin < budget;
-       ++seed) {
-    std::mt19937 rng(static_cast<unsigned>(seed));
-    Program p = random_program(rng, features_of(seed, pairs, chosen, rng), 3 + static_cast<int>(rng() % 4));
+       next()) {
+    const std::uint64_t drawn_by = is_before ? before : seed;
+    std::mt19937 rng(static_cast<unsigned>(drawn_by));
+    Program p = random_program(rng, features_of(drawn_by, pairs, chosen, rng), 3 + static_cast<int>(rng() % 4));
     std::vector<Call> calls = random_calls(rng, p);
-    if (dump.is_open()) dump << json(p, calls, seed) << std::endl;
+    if (dump.is_open()) dump << json(p, calls, drawn_by) << std::endl;
     if (std::getenv("PAIRS_PRINT"))
-      std::printf("seed %llu\n%s", static_cast<unsigned long long>(seed), print(p, calls).c_str()), std::fflush(stdout);
+      std::printf("seed %llu\n%s", static_cast<unsigned long long>(drawn_by), print(p, calls).c_str()),
+          std::fflush(stdout);
     Counts counts;
     std::string d = check(p, calls, counts);
     all += counts;
@@ -92,7 +98,7 @@ TEST(Pairs, EagerAndCompiledAgree) {
       continue;
     }
     ++failures;
-    ADD_FAILURE() << "seed " << seed << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
+    ADD_FAILURE() << "seed " << drawn_by << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
   }
   std::printf(
       "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld prepared\n",
