@@ -178,6 +178,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
         bail(Bail::changes_tape, "compile", {},
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
+      if (joint && options.joint) *options.joint = graph::print(traced.graph);
       if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps));
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();

@@ -69,7 +69,7 @@ class Prepare final : public LeafWriter {
           SourceLoc loc)
       : LeafWriter(Path::of_arguments(names)), options_(o), stand_ins_(stand_ins), module_(module), loc_(loc),
         used_(o.sizes.size()) {}
-  bool all_want = false;  ///< floating parameters of the module get gradients
+  bool all_want = false;  ///< floating parameters of the module, or arguments of a function, get gradients
   void tensor(Tensor& t) override {
     if (!t.defined()) return;
     if (t.impl()->trace)
@@ -80,7 +80,8 @@ class Prepare final : public LeafWriter {
       t = known;
       return;
     }
-    const bool parameter = module_ && path_.argument() == 0 && path_.kind() != FieldKind::Buffer;
+    const bool of_module = module_ && path_.argument() == 0;
+    const bool parameter = (of_module || !module_) && path_.kind() != FieldKind::Buffer;
     const bool wants = all_want && parameter && is_floating(t.dtype()) && !t.requires_grad();
     const bool declared = std::any_of(options_.sizes.begin(), options_.sizes.end(),
                                       [&](const NamedSize& s) { return s.argument == path_.text(); });
@@ -184,7 +185,7 @@ class SpecReader final : public LeafReader {
 /// What the trace leaves beside the graph.
 class Kept final : public KeptTrace {
  public:
-  Kept(const ExportOptions& o, SourceLoc loc) : options_(o), loc_(loc) {}
+  Kept(const ExportOptions& o, bool cuts, SourceLoc loc) : options_(o), cuts_(cuts), loc_(loc) {}
   std::vector<SpecLeaf> spec;
   std::vector<std::uint32_t> gradients, detached;
 
@@ -203,6 +204,7 @@ class Kept final : public KeptTrace {
     }
     made_.clear();
     check_leaves(tracer);
+    if (cuts_) return;  // the tape is walked
     // Results stay as they are: nothing that the tape has noted is followed further.
     tracer.tape->end();
     tracer.drop_places();
@@ -259,6 +261,7 @@ class Kept final : public KeptTrace {
   }
 
   const ExportOptions& options_;
+  const bool cuts_;  ///< the trace's own joint graph is wanted
   const SourceLoc loc_;
   std::optional<SpecReader> results_;
   std::vector<Tensor> made_;
@@ -274,8 +277,8 @@ struct RealTensors {
 /// One call's way to a program.
 class Export {
  public:
-  Export(const Call& call, bool module, ExportOptions o, SourceLoc loc)
-      : call_(call), module_(module), options_(std::move(o)), loc_(loc), kept_(options_, loc) {
+  Export(const Call& call, bool module, ExportOptions o, SourceLoc loc, CutRequest* cut = nullptr)
+      : call_(call), module_(module), options_(std::move(o)), cut_(cut), loc_(loc), kept_(options_, cut, loc) {
     stand_ins_.device = options_.device;
     if (module_) names_.push_back("module");
     for (std::size_t i = 0; i < std::max<std::size_t>(options_.arguments.size(), 32); ++i) {
@@ -300,7 +303,7 @@ class Export {
     call_.form.arguments.read_copies(copies, before);
     Prepare prepare(names_, options_, stand_ins_, module_, loc_);
     prepare.all_want =
-        options_.trace_joint && module_ &&
+        ((options_.trace_joint && module_) || cut_) &&
         std::none_of(before.tensors.begin(), before.tensors.end(), [](const Tensor& t) { return t.requires_grad(); });
     call_.form.arguments.write_copies(copies, prepare);
     prepare.check_all_used();
@@ -319,7 +322,7 @@ class Export {
     FunctionBytes::Handles handles;
     TracedCall made = [&] {
       const RealTensors real;
-      const GradModeScope gradients(options_.trace_joint || is_grad_enabled());
+      const GradModeScope gradients(options_.trace_joint || cut_ || is_grad_enabled());
       try {
         return trace_call(
             options_.name, kernels::Mode::Full, frame,
@@ -327,7 +330,12 @@ class Export {
               auto& of = *static_cast<Body*>(b);
               trace_kept(t, of.frame, of.call, of.names, of.kept);
             },
-            &body, {.handles = &handles, .static_sizes = options_.static_sizes, .registered = passes::registered()},
+            &body,
+            {.handles = &handles,
+             .static_sizes = options_.static_sizes,
+             .keeps = cut_ ? cut_->keeps : BackwardKeeps::MinimumCut,
+             .registered = passes::registered(),
+             .joint = cut_ ? &cut_->joint : nullptr},
             facts);
       } catch (const Error& e) {
         if (e.code() != ErrorCode::NotTraceable) throw;
@@ -336,6 +344,7 @@ class Export {
       }
     }();
     check(made.traced);
+    if (cut_) cut_->take(made.traced, kept_.spec, options_, loc_);
     made_ = write_program({.traced = made.traced,
                            .frame = frame,
                            .options = options_,
@@ -381,6 +390,7 @@ class Export {
   const Call& call_;
   const bool module_;
   const ExportOptions options_;
+  CutRequest* const cut_;  ///< null: there is no derivative, or one of a loss
   const SourceLoc loc_;
   std::vector<std::string> names_;
   StandIns stand_ins_;
@@ -393,6 +403,10 @@ class Export {
 ExportedProgram export_call(const Call& call, bool module, ExportOptions options, SourceLoc loc) {
   if (graph::thread_state.modes & bit(graph::Key::Trace)) bail(Bail::asks_state, kOp, loc);
   return Export(call, module, std::move(options), loc).run();
+}
+ExportedProgram export_forward(const Call& call, ExportOptions options, CutRequest& cut, SourceLoc loc) {
+  if (graph::thread_state.modes & bit(graph::Key::Trace)) bail(Bail::asks_state, "export_joint", loc);
+  return Export(call, false, std::move(options), loc, &cut).run();
 }
 
 }  // namespace reprise::detail

@@ -93,15 +93,8 @@ std::optional<BackwardAhead> BackwardAhead::of(const CompileOptions& o, const Tr
     if (now && now->storage->frozen.load(std::memory_order_relaxed))
       frozen[frozen.size() - t.captured.size() + i] = Tensor::share(now);
   }
-  // The traced call's, also of what is no value of its frame yet: sizes of captured tensors, say.
-  std::vector<std::int64_t> values;
-  for (const guards::Symbol& s : t.graph.env->symbols()) {
-    if (s.of_data || s.source.word == UINT32_MAX) continue;
-    values.resize(std::max<std::size_t>(values.size(), s.source.word + std::size_t{1}));
-    values[s.source.word] = s.hint;
-  }
   BackwardAhead made;
-  made.arguments_ = expected_arguments(*t.gradients, values, frozen);
+  made.arguments_ = expected_arguments(*t.gradients, traced_values(*t.graph.env), frozen);
   return made;
 }
 

@@ -81,6 +81,16 @@ bool takes_sizes(const Gradients& g) {
 
 BackwardTerms backward_terms(const Gradients& g) { return {g.expected, g.graph->numbers}; }
 
+std::vector<std::int64_t> traced_values(const guards::ShapeEnv& env) {
+  std::vector<std::int64_t> values;
+  for (const guards::Symbol& s : env.symbols()) {
+    if (s.of_data || s.source.word == UINT32_MAX) continue;
+    values.resize(std::max<std::size_t>(values.size(), s.source.word + std::size_t{1}));
+    values[s.source.word] = s.hint;
+  }
+  return values;
+}
+
 BackwardArguments expected_arguments(const Gradients& g, std::span<const std::int64_t> values,
                                      std::span<const Tensor> frozen) {
   std::vector<std::int64_t> computed(g.exprs ? g.exprs->size() : 0);

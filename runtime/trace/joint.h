@@ -101,6 +101,8 @@ struct BackwardArguments {
   std::vector<Tensor> tensors;
   std::vector<Int> numbers;
 };
+/// The traced call's values, also of what is no value of its frame yet: sizes of captured tensors, say.
+std::vector<std::int64_t> traced_values(const guards::ShapeEnv&);
 /// Of a call of the forward with these values; where they depend on data, which is not known ahead, of the traced call.
 /// `frozen`: by input, the tensor itself where it is one on frozen memory, else undefined; may be shorter.
 BackwardArguments expected_arguments(const Gradients&, std::span<const std::int64_t> values,
