@@ -1,4 +1,5 @@
-# REPRISE_UNITY: sources of one folder are compiled together, up to eight as one, which parses and instantiates once what they share. For builds from nothing
+# REPRISE_UNITY: sources of one folder, and what is left over of several, are compiled together, up to eight as one, which
+# parses and instantiates once what they share. For builds from nothing
 # (`./run test`, continuous integration); a change of one source then compiles all that it is together with, so that a build somebody
 # works in is better without. unity.py finds sources whose own names are apart, each time that CMake runs: a name that a change brings
 # to two of them is an error until it runs again. REPRISE_ALONE names sources, by their path from the root, in which it overlooks something.
@@ -18,7 +19,8 @@ function(reprise_unity target)
   foreach(source IN LISTS sources)
     get_filename_component(path ${source} ABSOLUTE)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${path})
-    if(source MATCHES "^[^$]*[.]cc$" AND NOT name IN_LIST REPRISE_ALONE AND NOT (except AND name MATCHES "^(${except})/"))
+    get_source_file_property(options ${path} COMPILE_OPTIONS)
+    if(source MATCHES "^[^$]*[.]cc$" AND NOT options AND NOT name IN_LIST REPRISE_ALONE AND NOT (except AND name MATCHES "^(${except})/"))
       list(APPEND paths ${path})
     endif()
   endforeach()
