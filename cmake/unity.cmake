@@ -6,7 +6,8 @@
 find_program(REPRISE_PYTHON NAMES python3 DOC "python3, for the tests of the documents and REPRISE_UNITY")
 # (base/log.h and reprise/ops.h do not go together.)
 set(REPRISE_ALONE tests/runtime/log_lines.cc runtime/build/shipped_patterns.cc runtime/build/weights.cc
-                  runtime/users/optimizers.cc runtime/users/patterns.cc runtime/replay/warpgroup_trial.cc)
+                  runtime/users/optimizers.cc runtime/users/patterns.cc runtime/replay/warpgroup_trial.cc
+                  tools/log_schema.cc)
 set(REPRISE_UNITY_EXCEPT "" CACHE STRING "with REPRISE_UNITY: folders whose sources are compiled alone all the same, those you work in (kernels/cpu;jit/cpu)")
 
 function(reprise_unity target)
