@@ -1,8 +1,11 @@
-# reprise_room(name [RARE] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): one object library per room, from every .cc
-# below its folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code runs once a kernel,
-# model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1, in two thirds of the time.
-# Under sanitizers, where other rooms are compiled with -O1, it is with -O0, in half the time.
+# reprise_room(name [RARE] [RARE_FOLDERS ...] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): an object library of
+# every .cc below the room's folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code
+# runs once a compilation, model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1,
+# in two thirds of the time. RARE_FOLDERS: what is below these folders of the room is (a library of its own,
+# reprise_<name>_rare), and under sanitizers with -O0, in half the time; with AddressSanitizer only what everything else
+# calls all the time is optimized at all.
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
+set(REPRISE_OPTIMIZED_UNDER_ASAN base guards tensor graph)
 
 add_library(reprise_flags INTERFACE)
 # False alarms of gcc 12: moved-from variants in brace lists, and std::string concatenation.
@@ -45,31 +48,52 @@ if(REPRISE_LIBFUZZER)
 endif()
 
 function(reprise_room name)
-  cmake_parse_arguments(R "RARE" "" "LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(R "RARE" "" "RARE_FOLDERS;LIBS;SYSTEM_INCLUDES;EXCLUDE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cc)
   foreach(pattern IN LISTS R_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${pattern}")
   endforeach()
-  if(NOT sources)
-    return()
-  endif()
-  add_library(reprise_${name} OBJECT ${sources})
-  target_link_libraries(reprise_${name} PUBLIC reprise_flags nlohmann_json::nlohmann_json Threads::Threads ${R_LIBS})
-  target_link_libraries(reprise_${name} PRIVATE reprise_harden)
-  if(name MATCHES "^(base|import|tensor)$")
-    set_target_properties(reprise_${name} PROPERTIES REPRISE_ALL_CHECKS ON)
-  endif()
+  set(rare "")
   if(R_RARE)
-    target_compile_options(reprise_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    set(rare ${sources})
+    set(sources "")
+  elseif(R_RARE_FOLDERS)
+    list(JOIN R_RARE_FOLDERS "|" folders)
+    set(rare ${sources})
+    list(FILTER rare INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${name}/(${folders})/")
+    list(FILTER sources EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${name}/(${folders})/")
   endif()
-  if(R_RARE AND REPRISE_SANITIZE)
-    target_compile_options(reprise_${name} PRIVATE -O0)
+  if(sources)
+    _reprise_room_library(${name} ${name} "${sources}")
+  endif()
+  if(rare)
+    set(library ${name})
+    if(sources)
+      set(library ${name}_rare)
+    endif()
+    _reprise_room_library(${library} ${name} "${rare}")
+    target_compile_options(reprise_${library} PRIVATE $<$<CONFIG:Release>:-O1>)
+    if(REPRISE_SANITIZE)
+      target_compile_options(reprise_${library} PRIVATE -O0)
+    endif()
+  endif()
+endfunction()
+
+function(_reprise_room_library library room sources)  # (R_LIBS and R_SYSTEM_INCLUDES are the caller's.)
+  add_library(reprise_${library} OBJECT ${sources})
+  target_link_libraries(reprise_${library} PUBLIC reprise_flags nlohmann_json::nlohmann_json Threads::Threads ${R_LIBS})
+  target_link_libraries(reprise_${library} PRIVATE reprise_harden)
+  if(room MATCHES "^(base|import|tensor)$")
+    set_target_properties(reprise_${library} PROPERTIES REPRISE_ALL_CHECKS ON)
+  endif()
+  if(REPRISE_SANITIZE MATCHES "address" AND NOT room IN_LIST REPRISE_OPTIMIZED_UNDER_ASAN)
+    target_compile_options(reprise_${library} PRIVATE -O0)
   endif()
   if(R_SYSTEM_INCLUDES)
-    target_include_directories(reprise_${name} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})
+    target_include_directories(reprise_${library} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})
   endif()
-  reprise_unity(reprise_${name})
-  set_property(GLOBAL APPEND PROPERTY REPRISE_ROOMS ${name})
+  reprise_unity(reprise_${library})
+  set_property(GLOBAL APPEND PROPERTY REPRISE_ROOMS ${library})
 endfunction()
 
 # All rooms in one library: how a target of any kind is linked.

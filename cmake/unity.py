@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """unity.py ROOT MOST SOURCE...: which sources are compiled together (cmake/unity.cmake), a line "UNIT SOURCE" for each that is not compiled alone.
 
-Sources of one folder meet, at most MOST, where no name that one keeps for itself (in an anonymous namespace, static, by a `using`, as a macro) is
-a name of another or of a header that only another includes. It reads text as this code is written, with declarations in the first column, and
+Sources of one folder meet first, and then what is left over of several, at most MOST, where no name that one keeps for
+itself (in an anonymous namespace, static, by a `using`, as a macro) is a name of another or of a header that only
+another includes. It reads text as this code is written, with declarations in the first column, and
 takes too many names rather than too few: a source that meets fewer others is only compiled later."""
 import functools
 import os
@@ -12,21 +13,28 @@ import sys
 WORD = re.compile(r"[A-Za-z_]\w*")
 NOT_NAMES = frozenset("const constexpr constinit static inline template typename class struct enum using namespace return if for while else case auto void bool int char "
                       "float double unsigned long short std size_t public private protected default delete operator sizeof new this true false concept requires extern "
-                      "thread_local virtual override final noexcept explicit friend mutable volatile alignas TEST TEST_F TEST_P INSTANTIATE_TEST_SUITE_P reprise nullptr".split())
+                      "thread_local virtual override final noexcept explicit friend mutable volatile alignas TEST TEST_F TEST_P INSTANTIATE_TEST_SUITE_P reprise nullptr "
+                      "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t".split())
 TYPE = re.compile(r"(?:class|struct|enum(?:\s+class)?|union|concept)\s+([A-Za-z_]\w*)\s*(?:final)?\s*(?:[:{;=]|$)|using\s+([A-Za-z_]\w*)\s*=")
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+OPEN_ENUM = re.compile(r"enum\b(?!\s+(?:class|struct)\b)")  # one whose enumerators are names of what is around it
 VALUE = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^]]*\]\s*)*(?:=|;|\{|,|\(|$)")
+
+
+def enumerators(body):
+    return WORD.findall(body.partition("{")[2])
 
 
 def declared(line):
     """Names that a line in the first column may declare: {name: whether other functions may have it}."""
     body = line.split("//")[0].rstrip()
-    if not body or not (body[0].isalpha() or body[0] == "_"):
+    if not body or not (body[0].isalpha() or body[0] == "_") or body.startswith("namespace"):
         return {}
-    if re.match(r"[A-Z_0-9]+\(", body):
-        return {} if body.startswith("TEST") else dict.fromkeys(WORD.findall(body), True)  # a row of a table
+    if re.match(r"[A-Z_0-9]+\(", body):  # a row of a table; what it says in quotes are no names
+        return {} if body.startswith("TEST") else dict.fromkeys(WORD.findall(QUOTED.sub("", body)), True)
     names = {g: False for m in TYPE.finditer(body) for g in m.groups() if g}
     if names or body.startswith("enum"):
-        names.update(dict.fromkeys(WORD.findall(body) if body.startswith("enum") else [], False))
+        names.update(dict.fromkeys(enumerators(body) if OPEN_ENUM.match(body) else [], False))
     elif m := re.match(r"[^(={]*?([A-Za-z_]\w*)\s*\(", body):
         names[m.group(1)] = not body.startswith(("constexpr int", "constexpr std::", "constexpr double", "constexpr float", "const "))
     else:
@@ -58,8 +66,10 @@ def own(path):
             names.setdefault(m.group(1) or m.group(2), line)
         elif m := re.match(r"#\s*define\s+(\w+)", line):
             names[m.group(1)] = False
+        elif m := re.match(r"#\s*undef\s+(\w+)", line):
+            names.pop(m.group(1), None)
         elif inside or line.startswith(("static ", "using ")):
-            enum = bool(re.match(r"enum\b", line)) and "}" not in line
+            enum = bool(OPEN_ENUM.match(line)) and "}" not in line
             names.update(declared(line))
     return names
 
@@ -109,12 +119,27 @@ class Source:
         return self.apart(other) and other.apart(self)
 
     def apart(self, other):
-        """Whether none of its names is that of something else in a header of the other's; functions may share one."""
+        """Whether none of its names is one that a header of the other's declares."""
         for h in other.headers - self.headers:
             theirs = header(h)[0]
-            if any(name in theirs and not (said and theirs[name]) for name, said in [*self.beside.items(), *self.own.items()] if isinstance(said, bool)):
+            if any(name in theirs for name, said in [*self.beside.items(), *self.own.items()] if isinstance(said, bool)):
                 return False
         return True
+
+
+def pack(sources, most):
+    """Units of at most MOST sources that all meet."""
+    apart = {s.path: {o.path for o in sources if o is not s and not s.meets(o)} for s in sources}
+    units = []
+    # Those that few others can meet choose first.
+    for source in sorted(sources, key=lambda s: -len(apart[s.path])):
+        for unit in units:
+            if len(unit) < most and not any(other.path in apart[source.path] for other in unit):
+                unit.append(source)
+                break
+        else:
+            units.append([source])
+    return units
 
 
 def main():
@@ -122,20 +147,17 @@ def main():
     folders = {}
     for path in sorted(sys.argv[3:]):
         folders.setdefault(os.path.dirname(path), []).append(Source(root, path))
-    for folder, sources in folders.items():
-        units = []
-        for source in sources:
-            for unit in units:
-                if len(unit) < most and all(source.meets(other) for other in unit):
-                    unit.append(source)
-                    break
-            else:
-                units.append([source])
-        key = re.sub(r"\W", "_", os.path.relpath(folder, root))
-        for i, unit in enumerate(units):
-            for source in unit:
-                if len(unit) > 1:
-                    print(f"{key}_{i} {source.path}")
+    units = [unit for sources in folders.values() for unit in pack(sources, most)]
+    # What is left over of a folder meets what is left over of others.
+    full = [unit for unit in units if 2 * len(unit) > most]
+    full += pack([source for unit in units if 2 * len(unit) <= most for source in unit], most)
+    taken = {}
+    for unit in full:
+        key = re.sub(r"\W", "_", os.path.relpath(os.path.dirname(unit[0].path), root))
+        taken[key] = taken.get(key, -1) + 1
+        for source in unit:
+            if len(unit) > 1:
+                print(f"{key}_{taken[key]} {source.path}")
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ using graph::api::named;
 
 namespace {
 
-Tensor wide(const Tensor& t, SourceLoc loc) { return is_low_precision(t.dtype()) ? to(t, kFloat32, loc) : t; }
+Tensor widened(const Tensor& t, SourceLoc loc) { return is_low_precision(t.dtype()) ? to(t, kFloat32, loc) : t; }
 
 /// The same of integers, as the floats that a loss of them has.
 Tensor as_floats(const Tensor& t, DType loss, SourceLoc loc) {
-  return wide(is_floating(t.dtype()) ? t : to(t, loss, loc), loc);
+  return widened(is_floating(t.dtype()) ? t : to(t, loss, loc), loc);
 }
 
 /// The dtype that a loss of these has; they must be there. Of integers alone it is the default dtype, where the loss
@@ -50,7 +50,7 @@ Tensor of_two(const Tensor& input, const Tensor& target, std::string_view reduct
               F&& of) {
   return named(op, [&] {
     const DType t = loss_dtype(op, loc, {&input, &target});
-    return reduced(of(wide(input, loc), wide(target, loc)), reduction, t, op, loc);
+    return reduced(of(widened(input, loc), widened(target, loc)), reduction, t, op, loc);
   });
 }
 
@@ -105,7 +105,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
     const Tensor hit = bounded(at_0, log(where(at_0, 1, x, loc), loc)),
                  miss = bounded(at_1, log1p(neg(where(at_1, 0, x, loc), loc), loc));
     const Tensor each = sub(mul(sub(y, 1, 1, loc), miss, loc), mul(y, hit, loc), 1, loc);
-    return weight.defined() ? mul(each, wide(weight, loc), loc) : each;
+    return weight.defined() ? mul(each, widened(weight, loc), loc) : each;
   });
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
@@ -117,9 +117,9 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
         Tensor each =
             pos_weight.defined()
                 ? sub(mul(left, x, loc),
-                      mul(add(mul(sub(wide(pos_weight, loc), 1, 1, loc), y, loc), 1, 1, loc), below, loc), 1, loc)
+                      mul(add(mul(sub(widened(pos_weight, loc), 1, 1, loc), y, loc), 1, 1, loc), below, loc), 1, loc)
                 : sub(mul(left, x, loc), below, 1, loc);
-        return weight.defined() ? mul(each, wide(weight, loc), loc) : each;
+        return weight.defined() ? mul(each, widened(weight, loc), loc) : each;
       });
 }
 
@@ -153,7 +153,7 @@ void check_classes(const TensorMeta& in, const TensorMeta& t, const Tensor& weig
 Tensor along_classes(const Tensor& weight, const TensorMeta& in, SourceLoc loc) {
   Ints sizes(in.layout.sizes.size(), Int(1));
   sizes[static_cast<std::size_t>(class_dim(in))] = in.size(class_dim(in));
-  return view(contiguous(wide(weight, loc), loc), sizes, loc);
+  return view(contiguous(widened(weight, loc), loc), sizes, loc);
 }
 
 struct Targets {
@@ -166,7 +166,7 @@ Targets targets(const Tensor& target, const Tensor& weight, Int ignore_index, DT
   r.counts = ne(target, Scalar(ignore_index), loc);
   r.index = to(where(r.counts, target, 0, loc), kInt64, loc);
   const Tensor of_class = weight.defined()
-                              ? reshape(index_select(wide(weight, loc), 0, reshape(r.index, {-1}, loc), loc),
+                              ? reshape(index_select(widened(weight, loc), 0, reshape(r.index, {-1}, loc), loc),
                                         checked_meta(target, "nll_loss", loc).layout.sizes, loc)
                               : Tensor();
   r.weight =
@@ -196,7 +196,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
     check_classes(in, checked_meta(target, "nll_loss", loc), weight, "nll_loss", loc);
     const DType t = loss_dtype("nll_loss", loc, {&input});
     const Targets of = targets(target, weight, ignore_index, t, loc);
-    return nll_reduced(nll_each(wide(input, loc), in, of, loc), of.weight, reduction, t, "nll_loss", loc);
+    return nll_reduced(nll_each(widened(input, loc), in, of, loc), of.weight, reduction, t, "nll_loss", loc);
   });
 }
 
@@ -211,7 +211,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
     if (in.dim() == 0)
       fail(ErrorCode::ShapeMismatch, op, loc, "input must have a dimension of classes, got a 0-dim tensor");
     check_weight(in, weight, op, loc);
-    const Tensor x = log_softmax(wide(input, loc), d, std::nullopt, loc);
+    const Tensor x = log_softmax(widened(input, loc), d, std::nullopt, loc);
     const Tensor by_class = weight.defined() ? along_classes(weight, in, loc) : Tensor();
     const Float classes(in.size(d));
     if (is_floating(given.dtype)) {
@@ -221,7 +221,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
       if (!equal)
         fail(ErrorCode::ShapeMismatch, op, loc, "input has sizes ", graph::sizes_text(in.layout.sizes),
              ", the probabilities ", graph::sizes_text(given.layout.sizes));
-      Tensor p = wide(target, loc);
+      Tensor p = widened(target, loc);
       if (label_smoothing > 0) p = add(mul(p, 1 - label_smoothing, loc), Scalar(label_smoothing / classes), 1, loc);
       Tensor each = mul(x, p, loc);
       if (by_class.defined()) each = mul(each, by_class, loc);
@@ -245,7 +245,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 Tensor kl_div(const Tensor& input, const Tensor& target, std::string_view reduction, bool log_target, SourceLoc loc) {
   return named("kl_div", [&] {
     const DType t = loss_dtype("kl_div", loc, {&input, &target});
-    const Tensor x = wide(input, loc), y = wide(target, loc);
+    const Tensor x = widened(input, loc), y = widened(target, loc);
     const Tensor each =
         log_target ? mul(exp(y, loc), sub(y, x, 1, loc), loc) : sub(xlogy(y, y, loc), mul(y, x, loc), 1, loc);
     if (reduction != "batchmean") return reduced(each, reduction, t, "kl_div", loc);
@@ -275,12 +275,12 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
                          std::string_view reduction, SourceLoc loc) {
   return named("gaussian_nll_loss", [&] {
     const DType t = loss_dtype("gaussian_nll_loss", loc, {&input, &target, &var});
-    Tensor v = wide(var, loc);
+    Tensor v = widened(var, loc);
     if (v.dim() + 1 == input.dim()) v = unsqueeze(v, -1, loc);  // one for all of the last dimension
     v = clamp_min(v, eps, loc);
-    Tensor each =
-        mul(add(log(v, loc), div(square(sub(wide(input, loc), wide(target, loc), 1, loc), loc), v, {}, loc), 1, loc),
-            0.5, loc);
+    Tensor each = mul(
+        add(log(v, loc), div(square(sub(widened(input, loc), widened(target, loc), 1, loc), loc), v, {}, loc), 1, loc),
+        0.5, loc);
     if (full) each = add(each, 0.5 * std::log(2 * std::numbers::pi), 1, loc);
     return reduced(each, reduction, t, "gaussian_nll_loss", loc);
   });
@@ -289,7 +289,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, Int dim, double eps, SourceLoc loc) {
   return named("cosine_similarity", [&] {
     const DType t = loss_dtype("cosine_similarity", loc, {&x1, &x2});
-    const Tensor x = wide(x1, loc), y = wide(x2, loc);
+    const Tensor x = widened(x1, loc), y = widened(x2, loc);
     const Tensor product = sum(mul(x, y, loc), dim, false, std::nullopt, loc);
     // Of x and y as they broadcast: the number of elements along dim is that of both.
     const Ints sizes =

@@ -61,7 +61,7 @@ def chosen(name, labels, words, files, order):
         elif (
             f.startswith("tests/support/")
             or top in ("cmake", "CMakeLists.txt", "CMakePresets.json")
-            or f == "tests/CMakeLists.txt"
+            or f in ("tests/CMakeLists.txt", "tests/main.cc")
         ):
             return f
         elif f.startswith("tests/cuda_sim/"):

@@ -265,7 +265,7 @@ void linear_attention(Call& c) {
   c.give(state.to(c.has(3) ? c.x(3).dtype() : t), 1);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kAttentionRows[] = {
     {"Attention", 23, 0, attention_of},           {"CausalConvWithState", 27, 0, causal_conv},
     {"LinearAttention", 27, 0, linear_attention}, {"RotaryEmbedding", 23, 0, rotary_embedding},
     {"TensorScatter", 24, 0, tensor_scatter},
@@ -273,6 +273,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> attention_rows() { return kRows; }
+std::span<const Row> attention_rows() { return kAttentionRows; }
 
 }  // namespace reprise::onnx

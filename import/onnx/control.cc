@@ -109,7 +109,7 @@ void scan(Call& c) {
            static_cast<int>(carried + r));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kControlRows[] = {
     {"If", 1, 0, branch},
     {"Loop", 1, 0, loop, 1 | 2},
     {"Scan", 9, 0, scan},
@@ -117,6 +117,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> control_rows() { return kRows; }
+std::span<const Row> control_rows() { return kControlRows; }
 
 }  // namespace reprise::onnx

@@ -345,7 +345,7 @@ void col2im(Call& c) {
              .reshape(out));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kConvRows[] = {
     {"AveragePool", 1, 0, average_pool},
     {"Col2Im", 18, 0, col2im, 2 | 4},
     {"Conv", 1, 0, conv},
@@ -362,6 +362,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> conv_rows() { return kRows; }
+std::span<const Row> conv_rows() { return kConvRows; }
 
 }  // namespace reprise::onnx

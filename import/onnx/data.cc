@@ -49,7 +49,7 @@ void unique_of(Call& c) {
   c.give(made.counts, 3);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kDataRows[] = {
     {"Compress", 9, 0, compress},
     {"NonMaxSuppression", 10, 0, non_max_suppression},
     {"NonZero", 9, 0, [](Call& c) { c.give(nonzero(c.x(0)).t()); }},
@@ -58,6 +58,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> data_rows() { return kRows; }
+std::span<const Row> data_rows() { return kDataRows; }
 
 }  // namespace reprise::onnx

@@ -242,7 +242,7 @@ void constant(Call& c) {
   c.give(std::move(n));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kElementwiseRows[] = {
     {"Abs", 1, 0, unary<reprise::abs>, 0, fold::abs},
     {"Acos", 7, 0, unary<acos>},
     {"Acosh", 9, 0, unary<acosh>},
@@ -330,6 +330,6 @@ Tensor cast_to_element(Call& c, const Tensor& x, std::int32_t element, bool satu
   return static_cast<Element>(element) == Element::Float4E2M1 ? as_float4(from) : cast(x, *to, saturates);
 }
 
-std::span<const Row> elementwise_rows() { return kRows; }
+std::span<const Row> elementwise_rows() { return kElementwiseRows; }
 
 }  // namespace reprise::onnx

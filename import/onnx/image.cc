@@ -186,13 +186,13 @@ void roi_align(Call& c) {
   c.give((most ? amax(bins, {2, 4}) : mean(bins, {2, 4})).permute({0, 3, 1, 2}));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kImageRows[] = {
     {"AffineGrid", 20, 0, affine_grid, 2}, {"DepthToSpace", 1, 0, depth_to_space}, {"GridSample", 16, 0, grid_sample},
     {"RoiAlign", 10, 0, roi_align},        {"SpaceToDepth", 1, 0, space_to_depth},
 };
 
 }  // namespace
 
-std::span<const Row> image_rows() { return kRows; }
+std::span<const Row> image_rows() { return kImageRows; }
 
 }  // namespace reprise::onnx

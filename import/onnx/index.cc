@@ -103,7 +103,7 @@ void reverse_sequence(Call& c) {
   c.give(gather(x, time, where(t < n, n - 1 - t, t).expand(x.sizes())));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIndexRows[] = {
     {"Gather", 1, 0, gather_of, 0, fold::gather},
     {"GatherElements", 11, 0, gather_elements},
     {"GatherND", 11, 0, gather_nd},
@@ -116,6 +116,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> index_rows() { return kRows; }
+std::span<const Row> index_rows() { return kIndexRows; }
 
 }  // namespace reprise::onnx

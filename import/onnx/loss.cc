@@ -28,13 +28,13 @@ void softmax_cross_entropy(Call& c) {
   c.give(logs, 1);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kLossRows[] = {
     {"NegativeLogLikelihoodLoss", 12, 0, negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", 12, 0, softmax_cross_entropy},
 };
 
 }  // namespace
 
-std::span<const Row> loss_rows() { return kRows; }
+std::span<const Row> loss_rows() { return kLossRows; }
 
 }  // namespace reprise::onnx

@@ -104,7 +104,7 @@ void einsum_of(Call& c) {
   c.give(einsum(letters + "->" + out, operands));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kMatmulRows[] = {
     {"Einsum", 12, 0, einsum_of},
     {"Gemm", 7, 0, gemm},
     {"MatMul", 1, 0, matmul_of},
@@ -112,6 +112,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> matmul_rows() { return kRows; }
+std::span<const Row> matmul_rows() { return kMatmulRows; }
 
 }  // namespace reprise::onnx

@@ -125,7 +125,7 @@ void lrn(Call& c) {
                  c.f("beta", 0.75f)));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kNormRows[] = {
     {"BatchNormalization", 7, 0, batch_norm_of},        {"GroupNormalization", 18, 0, group_norm_of},
     {"InstanceNormalization", 6, 0, instance_norm},     {"LRN", 1, 0, lrn},
     {"LayerNormalization", 17, 0, layer_norm_of},       {"LpNormalization", 1, 0, lp_norm},
@@ -134,6 +134,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> norm_rows() { return kRows; }
+std::span<const Row> norm_rows() { return kNormRows; }
 
 }  // namespace reprise::onnx

@@ -146,7 +146,7 @@ void qlinear_matmul(Call& c) {
   c.give(quantized(c, product, c.x(6), &zero, zero.dtype()));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kQuantizeRows[] = {
     {"DequantizeLinear", 10, 0, dequantize},  {"DynamicQuantizeLinear", 11, 0, dynamic_quantize},
     {"MatMulInteger", 10, 0, matmul_integer}, {"QLinearMatMul", 10, 0, qlinear_matmul},
     {"QuantizeLinear", 10, 0, quantize},
@@ -154,6 +154,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> quantize_rows() { return kRows; }
+std::span<const Row> quantize_rows() { return kQuantizeRows; }
 
 }  // namespace reprise::onnx

@@ -51,7 +51,7 @@ void dropout_of(Call& c) {
   c.give(kept, 1);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kRandomRows[] = {
     {"Bernoulli", 15, 0, bernoulli_of},
     {"Dropout", 7, 0, dropout_of, 2 | 4},
     {"Multinomial", 7, 0, multinomial_of},
@@ -63,6 +63,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> random_rows() { return kRows; }
+std::span<const Row> random_rows() { return kRandomRows; }
 
 }  // namespace reprise::onnx

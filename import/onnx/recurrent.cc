@@ -232,7 +232,7 @@ void gru(Call& c) {
   });
 }
 
-constexpr Row kRows[] = {
+constexpr Row kRecurrentRows[] = {
     {"DynamicQuantizeLSTM", 1, 0, quantized_lstm, 0, nullptr, false, "com.microsoft"},
     {"GRU", 3, 0, gru},
     {"LSTM", 1, 0, lstm},
@@ -241,6 +241,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> recurrent_rows() { return kRows; }
+std::span<const Row> recurrent_rows() { return kRecurrentRows; }
 
 }  // namespace reprise::onnx

@@ -163,7 +163,7 @@ Tensor hardmax(const Tensor& x, int axis) {
   return (arange(x.size(axis)).view(places) == argmax(x, axis, true)).to(x.dtype());
 }
 
-constexpr Row kRows[] = {
+constexpr Row kReduceRows[] = {
     {"ArgMax", 1, 0, [](Call& c) { arg_extreme(c, true); }},
     {"ArgMin", 1, 0, [](Call& c) { arg_extreme(c, false); }},
     {"CumProd", 26, 0, [](Call& c) { cumulative(c, false); }, 2},
@@ -186,6 +186,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> reduce_rows() { return kRows; }
+std::span<const Row> reduce_rows() { return kReduceRows; }
 
 }  // namespace reprise::onnx

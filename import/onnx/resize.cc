@@ -200,7 +200,7 @@ void upsample(Call& c) {
   resize_to(c, c.x(0), scales, {}, {}, how);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kResizeRows[] = {
     {"Resize", 10, 10, resize, 2},
     {"Resize", 11, 0, resize, 2 | 4 | 8},
     {"Upsample", 7, 9, upsample, 2},
@@ -208,6 +208,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> resize_rows() { return kRows; }
+std::span<const Row> resize_rows() { return kResizeRows; }
 
 }  // namespace reprise::onnx

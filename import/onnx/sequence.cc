@@ -88,7 +88,7 @@ void optional_of(Call& c) {
 }
 void has_element(Call& c) { c.give(Numbers{.dtype = kBool, .values = {c.has(0)}}); }
 
-constexpr Row kRows[] = {
+constexpr Row kSequenceRows[] = {
     {"ConcatFromSequence", 11, 0, concat_from_sequence},
     {"Optional", 15, 0, optional_of},
     {"OptionalGetElement", 15, 0, [](Call& c) { c.give(c.value(0)); }},
@@ -105,6 +105,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> sequence_rows() { return kRows; }
+std::span<const Row> sequence_rows() { return kSequenceRows; }
 
 }  // namespace reprise::onnx

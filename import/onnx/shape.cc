@@ -272,7 +272,7 @@ void center_crop_pad(Call& c) {
   c.give(x);
 }
 
-constexpr Row kRows[] = {
+constexpr Row kShapeRows[] = {
     {"CenterCropPad", 18, 0, center_crop_pad, 2},
     {"Concat", 4, 0, concat, 0, fold::concat},
     {"ConstantOfShape", 9, 0, constant_of_shape, 1, fold::constant_of_shape},
@@ -295,6 +295,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> shape_rows() { return kRows; }
+std::span<const Row> shape_rows() { return kShapeRows; }
 
 }  // namespace reprise::onnx

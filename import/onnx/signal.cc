@@ -72,7 +72,7 @@ void mel_weights(Call& c) {
   c.give(where((at >= a) & (at <= b), up, where((at > b) & (at < d), down, 0)).to(output_dtype(c)));
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSignalRows[] = {
     {"BlackmanWindow", 17, 0, [](Call& c) { window(c, 0.42, 0.5, 0.08); }, 1},
     {"DFT", 17, 19, dft, 2},
     {"DFT", 20, 0, dft, 2 | 4},
@@ -85,6 +85,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> signal_rows() { return kRows; }
+std::span<const Row> signal_rows() { return kSignalRows; }
 
 }  // namespace reprise::onnx

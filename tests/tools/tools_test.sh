@@ -5,6 +5,8 @@ tool="$1" llama="$2" quantized="$3"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 failed=0
+# Most of these programs compile the same kernels: only those whose compilations are looked at make them anew.
+export REPRISE_CACHE_DIR="$work/shared"
 
 # check NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in stdout and stderr together.
 check() {
@@ -50,7 +52,7 @@ awk 'BEGIN { for (i = 0; i < 100000; ++i) printf "{\"event\":\"compiled\",\"func
 check "explain a long log" 0 '100000 compilations' timeout 20 "$tool" explain "$work/long.jsonl"
 check "an empty mode is none" 0 'tokens/s' env REPRISE_MODE= "$llama" "Hello" --tokens 5
 check "a mode that is none" 0 'REPRISE_MODE=fast is none of off, interpret, no-fuse, full; ignored' env REPRISE_MODE=fast "$tool" ops softmax
-REPRISE_LOG_FILE="$work/log.jsonl" "$llama" "Hello" --tokens 4 --json >"$work/out.json" 2>/dev/null
+REPRISE_CACHE_DIR=off REPRISE_LOG_FILE="$work/log.jsonl" "$llama" "Hello" --tokens 4 --json >"$work/out.json" 2>/dev/null
 check "explain a log" 0 'compilations?$' "$tool" explain "$work/log.jsonl"
 check "explain says what to do first" 0 '^  1\. llama: compiled again' "$tool" explain "$work/log.jsonl"
 check "explain shows phases" 0 'machine code' "$tool" explain "$work/log.jsonl"
@@ -77,7 +79,7 @@ if [ -n "${REPRISE_TEST_SIMULATOR:-}" ]; then
   check "on CUDA the same text" 0 '^same$' env REPRISE_CUDA_DRIVER="$REPRISE_TEST_SIMULATOR" bash -c '[ "$("$0" "It is a" --tokens 6 --temperature 0 | head -1)" = "$("$0" "It is a" --tokens 6 --temperature 0 --device cuda | head -1)" ] && echo same' "$llama"
 fi
 # A timeline, from the beginning to the end of a process.
-REPRISE_TRACE="$work/trace.json" "$llama" "Hello" --tokens 4 >/dev/null 2>&1
+REPRISE_CACHE_DIR=off REPRISE_TRACE="$work/trace.json" "$llama" "Hello" --tokens 4 >/dev/null 2>&1
 check "a timeline is one array" 0 '^whole$' bash -c 'head -c 2 "$0" | grep -q "^\[" && [ "$(tail -n 1 "$0")" = "]" ] && echo whole' "$work/trace.json"
 check "a timeline has calls" 0 '"ph":"X","cat":"call","name":"llama' cat "$work/trace.json"
 check "a timeline that cannot be written" 0 'REPRISE_TRACE: cannot write' env REPRISE_TRACE=/no/such/x.json "$llama" "Hello" --tokens 4
@@ -99,7 +101,7 @@ check "kernels are kept" 0 'tokens/s' env REPRISE_CACHE_DIR="$work/kernels" "$ll
 check "and found" 0 '^same$' bash -c 'before=$(ls "$1" | wc -l); [ "$before" -gt 5 ] && REPRISE_CACHE_DIR="$1" "$0" "Hello" --tokens 5 >/dev/null && [ "$(ls "$1" | wc -l)" = "$before" ] && echo same' "$llama" "$work/kernels"
 check "a folder for everybody is not used" 0 'others than its owner can write' env REPRISE_CACHE_DIR="$work/open" "$llama" "Hello" --tokens 5
 # One source in three formats: nothing is served eagerly or copied, and the quantized ones nearly agree with the first.
-"$quantized" "She said" --tokens 60 --json >"$work/formats.json" 2>/dev/null
+REPRISE_CACHE_DIR=off "$quantized" "She said" --tokens 60 --json >"$work/formats.json" 2>/dev/null
 tr '}' '\n' <"$work/formats.json" >"$work/formats.txt"
 # field FORMAT NAME: a number of its row.
 field() { grep "\"format\": \"$1\"" "$work/formats.txt" | sed -E "s/.*\"$2\": ([0-9.]+).*/\1/"; }
