@@ -54,6 +54,7 @@ struct Program : Contract {
 
 struct ProgramAccess {
   static ExportedProgram exported(std::shared_ptr<const Program> p) { return ExportedProgram(std::move(p)); }
+  static const std::shared_ptr<const Program>& program(const ExportedProgram& p) { return p.program_; }
   static LoadedProgram loaded(std::shared_ptr<const LoadedFunction> f) { return LoadedProgram(std::move(f)); }
 };
 
