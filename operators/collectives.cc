@@ -1,6 +1,7 @@
 // Collectives of a mesh as operators. Each works on a leading dimension of ranks; what joins or cuts other dimensions
 // stands around it as ordinary operators, which fuse with their surroundings.
 #include <cstring>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/line_text.h"
@@ -36,30 +37,32 @@ constexpr int kMesh = 1, kAxis = 2, kOwn = 3;
 constexpr std::uint8_t kLane = 255;
 constexpr graph::Effects kEffects{.may_fail = true, .opaque = true, .lane = kLane};
 
+/// f(address) for each element of the view, row by row.
+template <class F>
+void for_each_element(const TensorView& v, F&& f, int d = 0, std::int64_t at = 0) {
+  if (d == v.rank) return f(v.data + at * item_size(v.dtype));
+  for (std::int64_t i = 0; i < v.sizes[d]; ++i) for_each_element(v, f, d + 1, at + i * v.strides[d]);
+}
+
 /// The elements of a view, row by row: where they stand, or copied.
 class Rows {
  public:
-  explicit Rows(const TensorView& v) : data_(v.data) {
-    if (v.contiguous()) return;
-    copy_.resize(static_cast<std::size_t>(v.numel() * item_size(v.dtype)));
-    char* to = copy_.data();
-    copy(v, 0, v.data, to);
-    data_ = copy_.data();
+  explicit Rows(const TensorView& v) : view_(v), item_(static_cast<std::size_t>(item_size(v.dtype))) {
+    if (!v.contiguous()) copy_.resize(static_cast<std::size_t>(v.numel()) * item_);
   }
-  const char* data() const { return data_; }
+  char* data() { return copy_.empty() ? view_.data : copy_.data(); }
+  void read() {
+    char* to = copy_.data();
+    if (to) for_each_element(view_, [&](char* at) { std::memcpy(std::exchange(to, to + item_), at, item_); });
+  }
+  void write() {
+    const char* from = copy_.data();
+    if (from) for_each_element(view_, [&](char* at) { std::memcpy(at, std::exchange(from, from + item_), item_); });
+  }
 
  private:
-  static void copy(const TensorView& v, int d, const char* from, char*& to) {
-    const auto item = static_cast<std::size_t>(item_size(v.dtype));
-    if (d == v.rank) {
-      std::memcpy(to, from, item);
-      to += item;
-      return;
-    }
-    for (std::int64_t i = 0; i < v.sizes[d]; ++i)
-      copy(v, d + 1, from + i * v.strides[d] * static_cast<std::int64_t>(item), to);
-  }
-  const char* data_;
+  const TensorView& view_;
+  const std::size_t item_;
   std::vector<char> copy_;
 };
 
@@ -75,10 +78,13 @@ void communicate(const NativeArgs& a, Communicator::Call c, int line) {
   try {
     Communicator& group =
         *operators::mesh_of(a.text(kMesh), op, {})->groups.at(static_cast<std::size_t>(a.integer(kAxis)));
-    const Rows in(a.tensor(0));
+    // A result may be a part of what it is joined into.
+    Rows in(a.tensor(0)), out(a.result());
+    in.read();
     const std::string where(a.text(line));
-    c.in = in.data(), c.out = a.result().data, c.dtype = a.tensor(0).dtype, c.where = where.c_str();
+    c.in = in.data(), c.out = out.data(), c.dtype = a.tensor(0).dtype, c.where = where.c_str();
     group.call(c);
+    out.write();
   } catch (const Error& e) {
     a.fail(e.code(), e.message());
   } catch (const std::exception& e) {
@@ -112,21 +118,33 @@ void expect_rows(RuleCtx& c, std::int64_t k) {
          graph::sizes_text(x.layout.sizes));
 }
 
+void all_reduce_shape(RuleCtx& c) {
+  axis_size(c), expect_reducible(c, kOwn);
+  c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
+}
+void all_reduce_kernel(const NativeArgs& a) {
+  communicate(a,
+              {.kind = Kind::AllReduce, .n = a.result().numel(), .reduce = reduce_of(a.text(kOwn), "all_reduce", {})},
+              kOwn + 1);
+}
+
 OpId all_reduce_op() {
   static const OpId id = graph::register_op(
       {.schema = "reprise::all_reduce(Tensor self, str mesh, int axis, str op='sum', str line='') -> Tensor",
-       .shape =
-           [](RuleCtx& c) {
-             axis_size(c), expect_reducible(c, kOwn);
-             c.result(c.tensor(0).dtype, c.tensor(0).layout.sizes);
-           },
+       .shape = all_reduce_shape,
        .effects = kEffects},
-      {kernels::reference_kernels().fact({[](const NativeArgs& a) {
-         communicate(
-             a, {.kind = Kind::AllReduce, .n = a.result().numel(), .reduce = reduce_of(a.text(kOwn), "all_reduce", {})},
-             kOwn + 1);
-       }}),
-       operators::derivative(operators::derivatives::all_reduce, autograd::in(0) + autograd::out(0))});
+      {kernels::reference_kernels().fact({all_reduce_kernel}),
+       operators::derivative(operators::derivatives::all_reduce, autograd::kNothing)});
+  return id;
+}
+/// By max or min, whose derivative reads operand and result: sums keep nothing.
+OpId all_extreme_op() {
+  static const OpId id = graph::register_op(
+      {.schema = "reprise::all_extreme(Tensor self, str mesh, int axis, str op='max', str line='') -> Tensor",
+       .shape = all_reduce_shape,
+       .effects = kEffects},
+      {kernels::reference_kernels().fact({all_reduce_kernel}),
+       operators::derivative(operators::derivatives::all_extreme, autograd::in(0) + autograd::out(0))});
   return id;
 }
 
@@ -305,8 +323,12 @@ namespace derivatives {
 
 void all_reduce(autograd::Backward& b) {
   const std::string op(b.text(kOwn));
-  if (op == "sum" || op == "mean")
-    return b.give(0, call(all_reduce_op(), b.grad(), b.text(kMesh), b.integer(kAxis), b.loc(), std::string_view(op)));
+  if (op != "sum" && op != "mean")
+    fail(ErrorCode::InvalidArgument, "all_reduce", b.loc(), "the derivative of a reduction by ", op,
+         " is that of reprise::all_extreme");
+  b.give(0, call(all_reduce_op(), b.grad(), b.text(kMesh), b.integer(kAxis), b.loc(), std::string_view(op)));
+}
+void all_extreme(autograd::Backward& b) {
   // Shared among the ranks whose element is the extreme.
   const Tensor is = eq(b.tensor(0), b.result(), b.loc()).to(b.grad().dtype(), b.loc());
   const auto sum = [&](const Tensor& t) {
@@ -344,7 +366,9 @@ void mesh_broadcast(autograd::Backward& b) {
 Tensor all_reduce(const Tensor& x, const DeviceMesh& mesh, const MeshAxis& axis, ReduceOp op, SourceLoc loc) {
   return named("all_reduce", [&] {
     const std::string name = to_string(op);
-    return call(all_reduce_op(), x, mesh.text(), axis.in(mesh.shape(), "all_reduce", loc), loc, std::string_view(name));
+    const bool adds = op == ReduceOp::Sum || op == ReduceOp::Mean;
+    return call(adds ? all_reduce_op() : all_extreme_op(), x, mesh.text(), axis.in(mesh.shape(), "all_reduce", loc),
+                loc, std::string_view(name));
   });
 }
 Tensor all_gather(const Tensor& x, const DeviceMesh& mesh, const MeshAxis& axis, Int dim, SourceLoc loc) {

@@ -36,7 +36,7 @@ Rule lstm_steps, gru_steps, rnn_tanh_steps, rnn_relu_steps;
 // ctc.cc
 Rule ctc_loss;
 // collectives.cc
-Rule all_reduce, all_gather, reduce_scatter, all_to_all, mesh_broadcast;
+Rule all_reduce, all_extreme, all_gather, reduce_scatter, all_to_all, mesh_broadcast;
 }  // namespace derivatives
 
 }  // namespace reprise::operators

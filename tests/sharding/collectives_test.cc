@@ -41,6 +41,14 @@ std::vector<Case> cases() {
          const std::int64_t c = at(r, 0) * 3;
          return cat({g[0].slice(1, c, c + 3), g[1].slice(1, c, c + 3)}, 0);
        }},
+      {"into a part of a larger tensor",
+       [](const Tensor& x, const DeviceMesh& m) {
+         const Tensor y = all_reduce(x, m, 1);
+         return cat({y, x}, 1);
+       },
+       [=](auto& xs, int r) {
+         return cat({of(r, 1, xs)[0] + of(r, 1, xs)[1], xs[static_cast<std::size_t>(r)]}, 1);
+       }},
       {"broadcast", [](const Tensor& x, const DeviceMesh& m) { return broadcast(x, m, "a", 1); },
        [=](auto& xs, int r) { return of(r, 0, xs)[1]; }},
       {"part", [](const Tensor& x, const DeviceMesh& m) { return local_part(x, m, "b", 0); },
