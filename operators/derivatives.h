@@ -35,6 +35,8 @@ Rule cholesky, solve, solve_triangular, lu_factor, qr, eigh, svd, cdist, bilinea
 Rule lstm_steps, gru_steps, rnn_tanh_steps, rnn_relu_steps;
 // ctc.cc
 Rule ctc_loss;
+// collectives.cc
+Rule all_reduce, all_extreme, all_gather, reduce_scatter, all_to_all, mesh_broadcast;
 }  // namespace derivatives
 
 }  // namespace reprise::operators

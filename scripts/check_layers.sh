@@ -9,7 +9,7 @@ report() { printf 'check_layers: %s\n%s\n' "$1" "$2" >&2; fail=1; }
 # Lines of all sources, but of builds and of Python's packages.
 everywhere() { grep -rnE "$1" --include=*.h --include=*.cc --include=*.inc --exclude-dir='build*' --exclude-dir=.venv . 2>/dev/null; }
 
-rooms=(base guards device tensor graph autograd passes kernels jit operators runtime rt validate import)
+rooms=(base guards device tensor comm graph autograd passes kernels jit operators runtime rt validate import)
 above=""
 for ((i = ${#rooms[@]} - 1; i >= 0; --i)); do
   room=${rooms[i]}
