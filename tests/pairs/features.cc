@@ -6,7 +6,7 @@ std::span<const Feature> features() {
   static const Feature all[] = {kMath,      kViews,      kWrites,        kMetadata, kDataSizes, kCond,    kVariableRows,
                                 kTape,      kTapeInside, kCompiledWalks, kDTypes,   kBytes,     kRandom,  kFrozen,
                                 kOperators, kPatterns,   kThreads,       kErrors,   kQuantized, kKernels, kConcurrent,
-                                kExport,    kScan,       kWrapper,       kBranches, kWhile};
+                                kExport,    kScan,       kWrapper,       kBranches, kWhile,     kRegion};
   return all;
 }
 
