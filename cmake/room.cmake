@@ -2,10 +2,8 @@
 # every .cc below the room's folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code
 # runs once a compilation, model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1,
 # in two thirds of the time. RARE_FOLDERS: what is below these folders of the room is (a library of its own,
-# reprise_<name>_rare), and under sanitizers with -O0, in half the time; with AddressSanitizer only what everything else
-# calls all the time is optimized at all.
+# reprise_<name>_rare), and under sanitizers with -O0, in half the time.
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
-set(REPRISE_OPTIMIZED_UNDER_ASAN base guards tensor graph)
 
 add_library(reprise_flags INTERFACE)
 # False alarms of gcc 12: moved-from variants in brace lists, and std::string concatenation.
@@ -85,9 +83,6 @@ function(_reprise_room_library library room sources)  # (R_LIBS and R_SYSTEM_INC
   target_link_libraries(reprise_${library} PRIVATE reprise_harden)
   if(room MATCHES "^(base|import|tensor)$")
     set_target_properties(reprise_${library} PROPERTIES REPRISE_ALL_CHECKS ON)
-  endif()
-  if(REPRISE_SANITIZE MATCHES "address" AND NOT room IN_LIST REPRISE_OPTIMIZED_UNDER_ASAN)
-    target_compile_options(reprise_${library} PRIVATE -O0)
   endif()
   if(R_SYSTEM_INCLUDES)
     target_include_directories(reprise_${library} SYSTEM PRIVATE ${R_SYSTEM_INCLUDES})

@@ -71,4 +71,15 @@ const std::string* NameScopes::common(const std::string* a, const std::string* b
   return nullptr;
 }
 
+const std::string* NameScopes::joined(const std::string* outer, const std::string* inner) {
+  if (!outer || !inner) return outer ? outer : inner;
+  return kept(*outer + (inner->front() == '[' ? "" : ".") + *inner);
+}
+
+const std::string* NameScopes::inside(const std::string* path, const std::string* outer) {
+  if (!path || common(path, outer) != outer || !outer) return path;
+  const std::size_t n = outer->size();
+  return kept(std::string_view(*path).substr(path->size() > n && (*path)[n] == '.' ? n + 1 : n));
+}
+
 }  // namespace reprise

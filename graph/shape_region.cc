@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "graph/graph.h"
+#include "graph/region_call.h"
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "graph/while_loop.h"
@@ -45,9 +46,9 @@ const TensorMeta& defined(const RuleCtx& c, const TensorMeta* m, const char* wha
   return *m;
 }
 
-/// Its inputs are the operands.
-void check_branch(const RuleCtx& c, int region) {
-  const auto operands = c.tensors(3);
+/// Its inputs are the operands, which are that argument.
+void check_branch(const RuleCtx& c, int region, int argument = 3) {
+  const auto operands = c.tensors(argument);
   check_inputs(c, region, operands.size(), "operands");
   for (std::size_t i = 0; i < operands.size(); ++i)
     check_input(c, region, i, defined(c, operands[i], "operand", i), "the operand");
@@ -156,7 +157,26 @@ static void while_loop(RuleCtx& c) {
   give_carried(c, carried);
 }
 
+static void region(RuleCtx& c) {
+  check_branch(c, 0, 1);
+  const Graph& body = c.region(0);
+  for (const OutputSpec& o : body.outputs) {
+    const TensorMeta& m = body.meta(o.value);
+    c.results.push_back(row_major(m, m.layout.sizes));
+  }
+}
+
 }  // namespace rules
+
+OpId region_op() {
+  static const OpId id = register_op({.schema = "reprise::region(Region body, Tensor[] operands, str name) -> Tensor[]",
+                                      .cls = OpClass::Control,
+                                      .shape = rules::region,
+                                      .moves = true});
+  return id;
+}
+
+bool calls_region(const Node& n) { return op(n.op).cls == OpClass::Control && n.op == region_op(); }
 
 OpId while_loop_op() {
   static const OpId id = register_op(

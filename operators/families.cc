@@ -1,7 +1,9 @@
 #include "operators/families.h"
 
+#include "graph/region_call.h"
 #include "graph/register_op.h"
 #include "graph/while_loop.h"
+#include "operators/draws.h"
 
 namespace reprise::graph {
 
@@ -11,6 +13,8 @@ void register_families() {
 #include "operators/families.def"
 #undef REPRISE_FAMILY
   while_loop_op();
+  region_op();
+  operators::register_draws();
 }
 
 }  // namespace reprise::graph

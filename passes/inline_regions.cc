@@ -1,6 +1,10 @@
+#include "passes/inline_regions.h"
+
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/map_values.h"
+#include "graph/name_scopes.h"
+#include "graph/region_call.h"
 #include "passes/pass.h"
 
 namespace reprise::passes {
@@ -15,7 +19,9 @@ namespace {
 
 class Inliner {
  public:
-  explicit Inliner(const Graph& in) : out_(in) {
+  using Which = std::function<bool(const Node&)>;
+  /// `calls`: those of `region` alone that it says; null: whatever has regions.
+  explicit Inliner(const Graph& in, const Which* calls = nullptr) : out_(in), calls_(calls) {
     out_.values.clear(), out_.nodes.clear(), out_.inputs.clear();
     std::vector<ValueId> to(in.values.size());
     for (const graph::InputSpec& spec : in.inputs) {
@@ -30,9 +36,41 @@ class Inliner {
 
  private:
   void node(const Graph& g, const Node& n, std::vector<ValueId>& to) {
-    if (graph::op(n.op).cls == graph::OpClass::Control) return choice(n, to);
+    if (graph::op(n.op).cls == graph::OpClass::Control && (!calls_ || (*calls_)(n)))
+      return graph::calls_region(n) ? call(g, n, to) : choice(n, to);
     Node& made = graph::append_copy(g, n, out_, to);
     for (ValueId t : n.tied) made.tied.push_back(t ? to[t.v] : ValueId{});
+  }
+
+  /// What a region makes of operands.
+  std::vector<ValueId> inlined(const Graph& region, const std::vector<ValueId>& operands, const graph::NodeInfo& info,
+                               const std::vector<ValueId>& to) {
+    std::vector<ValueId> inside(region.values.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const ValueId v = to[operands[i].v], in = region.inputs[i].value;
+      inside[in.v] = same_strides(out_.meta(v).layout, region.meta(in).layout) ? v : out_.add(OpId::clone, {v}, info);
+    }
+    for (const Node& inner : region.nodes) node(region, inner, inside);
+    std::vector<ValueId> made;
+    for (const graph::OutputSpec& o : region.outputs) made.push_back(inside[o.value.v]);
+    return made;
+  }
+
+  void call(const Graph& g, const Node& n, std::vector<ValueId>& to) {
+    const std::size_t first = out_.nodes.size();
+    const std::vector<ValueId> made =
+        inlined(*std::get<graph::Region>(n.args[0]), std::get<std::vector<ValueId>>(n.args[1]), n.info, to);
+    for (std::size_t i = first; i < out_.nodes.size(); ++i) {
+      graph::NodeInfo& info = out_.nodes[i].info;
+      if (info.scope != n.info.scope) info.scope = NameScopes::joined(n.info.scope, info.scope);
+      if (!calls_) info.sequence = n.info.sequence, info.forward_of = n.info.forward_of;  // others share the body
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const Layout& wanted = g.meta(n.results[i]).layout;
+      ValueId v = made[i];
+      if (!same_strides(out_.meta(v).layout, wanted)) v = out_.add(OpId::clone, {v}, n.info);
+      to[n.results[i].v] = v;
+    }
   }
 
   void choice(const Node& n, std::vector<ValueId>& to) {
@@ -43,20 +81,8 @@ class Inliner {
     ValueId pred = to[std::get<ValueId>(n.args[0]).v];
     if (out_.meta(pred).dim() > 0) pred = out_.add(OpId::view, {pred, Ints{}}, n.info);
     const auto& operands = std::get<std::vector<ValueId>>(n.args[3]);
-    auto inlined = [&](const Graph& region) {
-      std::vector<ValueId> inside(region.values.size());
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        const ValueId v = to[operands[i].v], in = region.inputs[i].value;
-        inside[in.v] =
-            same_strides(out_.meta(v).layout, region.meta(in).layout) ? v : out_.add(OpId::clone, {v}, n.info);
-      }
-      for (const Node& inner : region.nodes) node(region, inner, inside);
-      std::vector<ValueId> made;
-      for (const graph::OutputSpec& o : region.outputs) made.push_back(inside[o.value.v]);
-      return made;
-    };
-    const std::vector<ValueId> yes = inlined(*std::get<graph::Region>(n.args[1])),
-                               no = inlined(*std::get<graph::Region>(n.args[2]));
+    const std::vector<ValueId> yes = inlined(*std::get<graph::Region>(n.args[1]), operands, n.info, to),
+                               no = inlined(*std::get<graph::Region>(n.args[2]), operands, n.info, to);
     for (std::size_t i = 0; i < n.results.size(); ++i) {
       if (is_storage_only(out_.meta(yes[i]).dtype))
         bail(Bail::branch_may_fail, graph::op(n.op).schema.name.c_str(), n.info.loc, "a branch gives ",
@@ -73,9 +99,12 @@ class Inliner {
   }
 
   Graph out_;
+  const Which* const calls_;
 };
 
 }  // namespace
+
+void inline_calls(Graph& g, const std::function<bool(const Node&)>& which) { g = Inliner(g, &which).run(); }
 
 bool inline_regions(Graph& g) {
   bool any = false;

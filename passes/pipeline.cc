@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <unordered_map>
 
 #include "base/bail.h"
 #include "base/errors.h"
@@ -15,6 +16,7 @@
 #include "passes/difference.h"
 #include "passes/layouts.h"
 #include "passes/pass.h"
+#include "passes/regions.h"
 #include "passes/registered.h"
 
 #include <nlohmann/json.hpp>
@@ -59,17 +61,41 @@ const std::vector<Pass>& pipeline() {
 
 namespace {
 
+/// What became of regions, which several nodes may share: by what they were, which is kept alive.
+struct Done {
+  graph::Region before, after;
+};
+using RegionsDone = std::unordered_map<const graph::Graph*, Done>;
+
+template <class F>
+bool with_regions(graph::Graph& g, const F& run, RegionsDone& done) {
+  bool changed = false;
+  for (graph::Node& n : g.nodes)
+    for (graph::NodeArg& a : n.args) {
+      auto* region = std::get_if<graph::Region>(&a);
+      if (!region) continue;
+      auto it = done.find(region->get());
+      if (it == done.end()) {
+        graph::Graph copy = **region;
+        const bool other = with_regions(copy, run, done);
+        it = done.try_emplace(region->get(), Done{*region, *region}).first;
+        if (other) it->second.after = std::make_shared<const graph::Graph>(std::move(copy));
+      }
+      changed = changed || it->second.after != *region;
+      *region = it->second.after;
+    }
+  return run(g) || changed;
+}
 /// Regions first: what stands in them is a graph like any other, of the form that the one around it has.
 template <class F>
 bool with_regions(graph::Graph& g, const F& run) {
-  bool changed = false;
-  for (graph::Node& n : g.nodes)
-    changed |= graph::replace_regions(n, [&](const graph::Graph& region) -> graph::Region {
-      graph::Graph copy = region;
-      if (!with_regions(copy, run)) return nullptr;
-      return std::make_shared<const graph::Graph>(std::move(copy));
-    });
-  return run(g) || changed;
+  RegionsDone done;
+  return with_regions(g, run, done);
+}
+
+bool has_regions(const graph::Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(),
+                     [](const graph::Node& n) { return graph::op(n.op).cls == graph::OpClass::Control; });
 }
 
 /// What the rest of a compilation relies on, and no registered pass may change.
@@ -214,6 +240,9 @@ class Run {
       records.push_back(run_one(pass, g_, level, registered_));
       cleans_ = g_.form == graph::Form::Functional && (cleans_ || pass.name == "decompose");
       at(Place::Point::After, pass.name);
+      // Behind it bodies of equal sizes say so.
+      if (pass.run == use_known_sizes && has_regions(g_))
+        records.push_back(run_one({"share_regions", share_regions}, g_, level));
     }
     cleans_ = false;
     at(Place::Point::AfterReinplacing);

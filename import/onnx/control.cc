@@ -1,8 +1,15 @@
-// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run; loops are run as often
-// as they say, so that a trace holds each turn: a number of turns that depends on sizes is a guard.
+// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run. In a trace a loop is
+// one operator (scan, while_loop), for all numbers of turns. Where its body cannot be a graph of its own (its state
+// changes its sizes, it computes sizes of the number of its turn) the trace holds each turn, as often as the loop says:
+// a number of turns that depends on sizes is a guard then.
+#include <algorithm>
+
 #include "import/onnx/core.h"
+#include "operators/data_sizes.h"
 #include "reprise/compile.h"
 #include "reprise/cond.h"
+#include "reprise/regions.h"
+#include "reprise/while_loop.h"
 
 namespace reprise::onnx {
 namespace {
@@ -46,7 +53,87 @@ void turn(Call& c, std::int64_t i) {
     fail(ErrorCode::NotTraceable, c.op(), {}, "turns more than ", kMostTraced, " times: a trace holds each turn");
 }
 
-void loop(Call& c) {
+bool is_true(const Value& v) {
+  if (!v.numbers || v.numbers->values.size() != 1) return false;
+  const Int n = v.numbers->values[0].to_int();
+  return !n.is_symbolic() && n.hint() != 0;
+}
+/// Does the body say that there is another turn, whatever it computes? It gives a constant, or what it was given.
+bool goes_on(Call& c, const Graph& body) {
+  int slot = body.out[0];
+  for (std::size_t i = body.nodes.size(); i-- > 0 && slot != body.in[1];) {
+    const Node& n = body.nodes[i];
+    if (std::find(n.out.begin(), n.out.end(), slot) == n.out.end()) continue;
+    if (!n.row || std::string_view(n.row->name) != "Identity") return false;
+    slot = n.in[0];
+  }
+  const auto at = static_cast<std::size_t>(slot);
+  return slot == body.in[1] || (at < c.frame().program.constants.size() && is_true(c.frame().program.constants[at]));
+}
+
+using Tensors = std::vector<Tensor>;
+
+/// One turn as a part of an operator: tensors in, tensors out.
+class Turn {
+ public:
+  Turn(Call& c, const Graph& body) : c_(c), body_(body) {}
+  std::vector<Value> values(std::vector<Value> in) const {
+    Frame own = c_.frame();  // a body assigns to no variable outside
+    return run_inner(body_, own, std::move(in));
+  }
+  Tensor tensor(const Value& v) const { return tensor_of_value(c_, v); }
+
+ private:
+  Call& c_;
+  const Graph& body_;
+};
+
+/// Inside a trace. One whose body always goes on is a scan over the numbers of its turns; one whose state alone is
+/// wanted is a while_loop; of others the turns are counted first.
+void loop_operator(Call& c, const Graph& body, std::size_t carried) {
+  const Turn turn(c, body);
+  const std::size_t rows = body.out.size() - carried - 1;
+  const Value first = c.has(1) ? c.value(1) : Value(Numbers{.dtype = kBool, .values = {true}});
+  Tensors state;
+  for (std::size_t i = 0; i < carried; ++i) state.push_back(turn.tensor(c.value(static_cast<int>(i) + 2)));
+  const auto all = [&](const Tensor& i, const Value& go, const Tensors& state) {
+    std::vector<Value> in{i, go};
+    in.insert(in.end(), state.begin(), state.end());
+    return turn.values(std::move(in));
+  };
+  const auto give = [&](const Tensors& last, const Tensors& stacked) {
+    for (std::size_t s = 0; s < carried; ++s) c.give(last[s], static_cast<int>(s));
+    for (std::size_t r = 0; r < rows; ++r) c.give(stacked[r], static_cast<int>(carried + r));
+  };
+  const auto scanned = [&](Int turns) {
+    auto [last, stacked] = reprise::scan(
+        [&](const Tensors& s, const Tensor& i) {
+          std::vector<Value> made = all(i, Numbers{.dtype = kBool, .values = {true}}, s);
+          Tensors next, given;
+          for (std::size_t k = 1; k < made.size(); ++k) (k <= carried ? next : given).push_back(turn.tensor(made[k]));
+          return std::pair(std::move(next), std::move(given));
+        },
+        state, arange(turns));
+    give(last, stacked);
+  };
+  if (is_true(first) && c.has(0) && goes_on(c, body)) return scanned(Int::max(c.scalar(0).to_int(), 0));
+  // The state: how many turns there have been, what the body says, and its own.
+  state.insert(state.begin(), {zeros({}, {.dtype = kInt64}), turn.tensor(first).reshape(IntArrayRef())});
+  const Int most = c.has(0) ? c.scalar(0).to_int() : Int(c.steps_left());
+  const Tensors last = while_loop([&](const Tensors& s) { return c.has(0) ? s[1] & (s[0] < Scalar(most)) : s[1]; },
+                                  [&](const Tensors& s) {
+                                    const std::vector<Value> made = all(s[0], s[1], Tensors(s.begin() + 2, s.end()));
+                                    Tensors next{s[0] + 1, turn.tensor(made[0]).reshape(IntArrayRef())};
+                                    for (std::size_t k = 1; k <= carried; ++k) next.push_back(turn.tensor(made[k]));
+                                    return next;
+                                  },
+                                  state, most);
+  if (rows == 0) return give(Tensors(last.begin() + 2, last.end()), {});
+  state.erase(state.begin(), state.begin() + 2);
+  scanned(reprise::operators::counted(last[0].item(), most, {}));
+}
+
+void loop_turns(Call& c) {
   const Graph* body = c.graph("body");
   const std::int64_t most = c.has(0) ? c.scalar(0).to_int().value() : INT64_MAX;
   const std::size_t carried = static_cast<std::size_t>(std::max(c.inputs() - 2, 0));
@@ -70,7 +157,7 @@ void loop(Call& c) {
     c.give(rows[r].empty() ? empty({0}) : stack(rows[r]), static_cast<int>(carried + r));
 }
 
-void scan(Call& c) {
+void scan_with(Call& c, bool as_operator) {
   const Graph* body = c.graph("body");
   const std::int64_t given = c.i("num_scan_inputs", 0);
   if (given < 1 || given > c.inputs()) c.bad("has num_scan_inputs ", given, " of ", c.inputs(), " inputs");
@@ -90,6 +177,31 @@ void scan(Call& c) {
   for (std::size_t i = 0; i < carried; ++i) state.push_back(c.value(static_cast<int>(i)));
   std::vector<Tensor> over;
   for (std::size_t i = 0; i < scanned; ++i) over.push_back(c.x(static_cast<int>(carried + i)));
+  if (as_operator) {
+    const Turn one(c, *body);
+    Tensors xs, first;
+    for (std::size_t i = 0; i < scanned; ++i) {
+      xs.push_back(over[i].movedim({axis_of(c, in_axes[i], over[i].dim())}, {0}));
+      if (in_way[i]) xs.back() = xs.back().flip({0});
+    }
+    for (const Value& v : state) first.push_back(one.tensor(v));
+    auto [last, made] = reprise::scan(
+        [&](const Tensors& s, const Tensors& x) {
+          std::vector<Value> in(s.begin(), s.end());
+          in.insert(in.end(), x.begin(), x.end());
+          const std::vector<Value> all = one.values(std::move(in));
+          Tensors next, given;
+          for (std::size_t k = 0; k < all.size(); ++k) (k < carried ? next : given).push_back(one.tensor(all[k]));
+          return std::pair(std::move(next), std::move(given));
+        },
+        first, xs);
+    for (std::size_t s = 0; s < carried; ++s) c.give(last[s], static_cast<int>(s));
+    for (std::size_t r = 0; r < outputs; ++r) {
+      const Tensor rows = out_way[r] ? made[r].flip({0}) : made[r];
+      c.give(rows.movedim({0}, {axis_of(c, out_axes[r], rows.dim())}), static_cast<int>(carried + r));
+    }
+    return;
+  }
   const int first_axis = axis_of(c, in_axes[0], over[0].dim());
   const std::int64_t turns = over[0].size(first_axis).value();
   std::vector<std::vector<Tensor>> rows(outputs);
@@ -107,6 +219,21 @@ void scan(Call& c) {
   for (std::size_t r = 0; r < outputs; ++r)
     c.give(rows[r].empty() ? empty({0}) : stack(rows[r], axis_of(c, out_axes[r], rows[r][0].dim() + 1)),
            static_cast<int>(carried + r));
+}
+
+void scan(Call& c) {
+  run_loop(
+      c, [&] { scan_with(c, true); }, [&] { scan_with(c, false); });
+}
+
+void loop(Call& c) {
+  const Graph* body = c.graph("body");
+  const std::size_t carried = static_cast<std::size_t>(std::max(c.inputs() - 2, 0));
+  const bool fits = body->in.size() == carried + 2 && body->out.size() >= carried + 1;  // else the other one says so
+  if (fits)
+    run_loop(
+        c, [&] { loop_operator(c, *body, carried); }, [&] { loop_turns(c); });
+  else loop_turns(c);
 }
 
 constexpr Row kControlRows[] = {

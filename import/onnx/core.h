@@ -11,6 +11,7 @@
 #include "import/onnx/format.h"
 #include "reprise/arguments.h"
 #include "reprise/ops.h"
+#include "runtime/trace/region_inline.h"
 
 /// What the graph of a model is run with. A value is a tensor, or numbers: the small tensors of integers that sizes are
 /// computed of (`Shape`, `Gather`, `Concat`, ...) are kept as Ints, which are symbolic inside a trace, so that a
@@ -119,6 +120,7 @@ class Call {
   void spend(std::int64_t steps) {
     if (frame_.budget) frame_.budget->spend(steps);
   }
+  std::int64_t steps_left() const { return frame_.budget ? frame_.budget->left : INT64_MAX; }
 
  private:
   const Attribute* typed(std::string_view name, Attribute::Kind) const;
@@ -198,8 +200,25 @@ struct Function {
 };
 
 void run_graph(const Graph&, Frame&);
+/// A name of its own for a node that loops.
+SourceLoc loop_name(const Node&);
 /// What it gives, of values for its inputs.
 std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
+
+/// A loop of this node. Inside a trace it is one operator (scan, while_loop), for any number of turns, if `compiled`
+/// can make one of it, and else each turn is traced, as it is run eagerly.
+template <class Compiled, class Turns>
+void run_loop(Call& c, Compiled&& compiled, Turns&& turns) {
+  const SourceLoc where = loop_name(c.node());
+  if (!reprise::detail::becomes_region(where)) return turns();
+  try {
+    compiled();
+  } catch (const Error& e) {
+    reprise::detail::is_no_region(
+        where, std::string(c.op()) + (c.node().data.name.empty() ? "" : " '" + c.node().data.name + "'"), e);
+    throw;
+  }
+}
 
 // ---- small things that several families share
 inline int axis_of(const Call& c, std::int64_t axis, int rank) {

@@ -1,10 +1,11 @@
-// Recurrent networks, turn by turn: a trace holds each, so that the number of turns is a guard of what was compiled.
+// Recurrent networks: in a trace a scan for each direction, for all numbers of turns; eagerly turn by turn.
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "import/onnx/core.h"
 #include "reprise/compile.h"
+#include "reprise/regions.h"
 
 namespace reprise::onnx {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 struct Network {
   Tensor x;     ///< [turns, batch, input]
   Tensor w, r;  ///< weights by direction, [directions, gates * hidden, input or hidden]
-  std::int64_t hidden = 0, turns = 0, directions = 1;
+  std::int64_t hidden = 0, directions = 1;
+  Int turns;
   bool reverse = false;
   bool batch_first = false;
   Tensor mask;  ///< [turns, batch, 1]: is this turn one of the sequence? undefined: of all
@@ -96,9 +98,7 @@ Network network(Call& c, std::size_t gates, std::vector<std::string> activations
   n.hidden = n.r.size(-1).value();
   if (const std::int64_t said = c.i("hidden_size", n.hidden); said != n.hidden)
     c.bad("has hidden_size ", said, ", and weights of ", n.hidden);
-  n.turns = n.x.size(0).value();
-  if (n.turns > kMostTraced && reprise::detail::around().tracer)
-    fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", n.turns, " times: a trace holds each turn");
+  n.turns = n.x.size(0);
   if (n.w.size(0) != n.directions) c.bad("has weights of ", n.w.size(0).hint(), " directions; wanted ", n.directions);
   if (n.w.size(1) != n.hidden * static_cast<std::int64_t>(gates))
     c.bad("has weights of ", n.w.size(1).hint(), " rows; wanted ", gates, " times ", n.hidden);
@@ -125,34 +125,61 @@ Tensor row(const Tensor& t, std::int64_t direction, std::int64_t hidden, std::in
 }
 
 using State = std::vector<Tensor>;
-/// Runs `turn(x, state, direction)` over each direction. state[0] is the output.
+/// Runs `turn(x, state, direction)` over each direction. state[0] is the output. `as_operator`: by scan.
 template <class Turn>
-void run(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn) {
+void run_with(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn, bool as_operator) {
   std::vector<Tensor> outputs;  // by direction [turns, batch, hidden]
   std::vector<std::vector<Tensor>> last(initials.size());
+  const auto one = [&](const Tensor& x, const Tensor& goes, State& state, std::int64_t d) {
+    State next = turn(x, state, d);
+    Tensor y = next[0];
+    if (n.masked) {  // behind a sequence's end nothing happens
+      for (std::size_t s = 0; s < state.size(); ++s) next[s] = where(goes, next[s], state[s]);
+      y = where(goes, y, zeros_like(y));
+    }
+    state = std::move(next);
+    return y;
+  };
   for (std::int64_t d = 0; d < n.directions; ++d) {
     State state;
     for (int input : initials) state.push_back(initial(c, n, input, d));
-    std::vector<Tensor> rows(static_cast<std::size_t>(n.turns));
     const bool back = n.reverse || d == 1;
-    for (std::int64_t i = 0; i < n.turns; ++i) {
-      const std::int64_t t = back ? n.turns - 1 - i : i;
-      State next = turn(n.x.select(0, t), state, d);
-      Tensor& y = rows[static_cast<std::size_t>(t)];
-      y = next[0];
-      if (n.masked) {  // behind a sequence's end nothing happens
-        const Tensor goes = n.mask.select(0, t);
-        for (std::size_t s = 0; s < state.size(); ++s) next[s] = where(goes, next[s], state[s]);
-        y = where(goes, y, zeros_like(y));
+    if (as_operator) {
+      State xs{n.x};
+      if (n.masked) xs.push_back(n.mask);
+      for (Tensor& t : xs)
+        if (back) t = t.flip({0});
+      auto [end, y] = reprise::scan(
+          [&](const State& s, const State& x) {
+            State now = s;
+            Tensor made = one(x[0], x.back(), now, d);
+            return std::pair(std::move(now), std::move(made));
+          },
+          std::move(state), std::move(xs));
+      outputs.push_back(back ? y.flip({0}) : y);
+      state = std::move(end);
+    } else {
+      const std::int64_t turns = n.turns.value();
+      if (turns > kMostTraced && reprise::detail::around().tracer)
+        fail(ErrorCode::NotTraceable, c.op(), {}, "turns ", turns, " times: a trace holds each turn");
+      std::vector<Tensor> rows(static_cast<std::size_t>(turns));
+      for (std::int64_t i = 0; i < turns; ++i) {
+        const std::int64_t t = back ? turns - 1 - i : i;
+        rows[static_cast<std::size_t>(t)] = one(n.x.select(0, t), n.masked ? n.mask.select(0, t) : Tensor(), state, d);
       }
-      state = std::move(next);
+      outputs.push_back(rows.empty() ? zeros({0, n.x.size(1), n.hidden}, {.dtype = n.x.dtype()}) : stack(rows));
     }
-    outputs.push_back(rows.empty() ? zeros({0, n.x.size(1), n.hidden}, {.dtype = n.x.dtype()}) : stack(rows));
     for (std::size_t s = 0; s < state.size(); ++s) last[s].push_back(state[s]);
   }
   const Tensor y = stack(outputs, 1);  // [turns, directions, batch, hidden]
   c.give(n.batch_first ? y.permute({2, 0, 1, 3}) : y, 0);
   for (std::size_t s = 0; s < last.size(); ++s) c.give(stack(last[s], n.batch_first ? 1 : 0), static_cast<int>(s) + 1);
+}
+
+template <class Turn>
+void run(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn) {
+  run_loop(
+      c, [&] { run_with(c, n, initials, turn, true); }, [&] { run_with(c, n, initials, turn, false); });
 }
 
 /// Products with the weights of all gates, and their biases.

@@ -22,8 +22,9 @@ std::string list_computed_by(graph::OpId id) {
     case graph::OpClass::Attention: return "attention kernel";
     case graph::OpClass::Transfer: return "copy as it is called: in no graph";
     case graph::OpClass::Control:
-      return graph::op(id).schema.find("turns") >= 0
-                 ? "kernels of its region, several times (the host alone)"
+      return graph::op(id).schema.find("turns") >= 0 ? "kernels of its region, several times (the host alone)"
+             : graph::op(id).schema.find("pred") < 0
+                 ? "kernels of its region, which equal ones share"
                  : "kernels of its regions, of which one runs (on devices both, and a choice)";
     case graph::OpClass::Random:
     case graph::OpClass::Reference: return native;

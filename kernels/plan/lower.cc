@@ -218,7 +218,7 @@ void last_places(const Graph& g, BufferPlan& p, const Item& it, LaunchStyle styl
 
 /// Launches of an item that is not part of a loop kernel; several for a device that takes several steps.
 void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, LaunchStyle style,
-                     std::vector<Launch>& out, std::vector<Repeat>& repeats) {
+                     std::vector<Launch>& out, std::vector<Repeat>& repeats, LoweredRegions& regions) {
   const Node& node = g.nodes[it.node];
   const graph::OpDef& def = graph::op(node.op);
   std::string name(def.name());
@@ -244,7 +244,7 @@ void native_launches(const Graph& g, BufferPlan& p, const Item& it, Mode mode, L
   if (def.cls == OpClass::Control) {
     REPRISE_CHECK(style == LaunchStyle::Calls, "on a device a region is no launches of its own");
     return region_launches(g, nodes[0], operands, mode,
-                           {[&](Buffer b) { return p.add_buffer(std::move(b)); }, out, repeats});
+                           {[&](Buffer b) { return p.add_buffer(std::move(b)); }, out, repeats, &regions});
   }
   copy_for_writes(g, node, operands, p, style, nodes[0], out);
   std::vector<Copy> copies = copies_of(g, node, operands);
@@ -326,8 +326,10 @@ std::string calls_of(const Graph& g, const std::vector<std::uint32_t>& nodes) {
 /// Launches are called by the names that their operators have in common.
 void name_launches(const Graph& g, Lowered& l) {
   for (Launch& launch : l.launches) launch.calls = calls_of(g, launch.nodes);
+  // In a region scopes are known where it is lowered.
+  auto is_region = [&](std::uint32_t n) { return graph::op(g.nodes[n].op).cls == OpClass::Control; };
   for (Launch& launch : l.launches)
-    for (std::size_t i = 0; !launch.in_region() && i < launch.nodes.size(); ++i) {
+    for (std::size_t i = 0; i < launch.nodes.size() && !(i == 0 && is_region(launch.nodes[0])); ++i) {
       const std::string* scope = g.nodes[launch.nodes[i]].info.scope;
       launch.scope = i ? NameScopes::common(launch.scope, scope) : scope;
     }
@@ -355,13 +357,14 @@ Lowered lower(const Graph& g, Mode mode, LaunchStyle style) {
   std::vector<Unit> units = fuse(g, plan, mode == Mode::Full);
   Lowered out;
   std::size_t last_to_fail = 0;
+  LoweredRegions regions;
   for (const Unit& u : units) {
     if (u.loop) {
       Launch made = loop_launch(g, plan, u);
       made.copies = copies_of(g, plan, u);
       add_loop(std::move(made), plan, style, out.launches);
     } else {
-      native_launches(g, plan, plan.items[u.items[0]], mode, style, out.launches, out.repeats);
+      native_launches(g, plan, plan.items[u.items[0]], mode, style, out.launches, out.repeats, regions);
       if (plan.items[u.items[0]].may_fail) last_to_fail = out.launches.size() - 1;
     }
   }

@@ -6,6 +6,8 @@
 
 #include "base/errors.h"
 #include "graph/map_values.h"
+#include "graph/name_scopes.h"
+#include "graph/region_call.h"
 #include "graph/while_loop.h"
 #include "kernels/launch/layout.h"
 #include "kernels/plan/epilogue.h"
@@ -95,6 +97,17 @@ class OfNode {
     }
   }
 
+  void call(const Graph& region, std::span<const Operand> inputs, std::span<const Operand> results) {
+    std::vector<Launch> made;
+    std::vector<Operand> in(inputs.begin(), inputs.end());
+    stand_in(region, in, made);
+    body(region, in, results, "what a region gives stands elsewhere", made);
+    for (Launch& l : made) {
+      if (l.scope != node_.info.scope) l.scope = NameScopes::joined(node_.info.scope, l.scope);
+      sink_.launches.push_back(std::move(l));
+    }
+  }
+
   /// `operands`: carried state, stacked tensors, others; `results`: the state behind the last turn, stacked results.
   void loop(const Graph& region, std::size_t carried, std::size_t stacked, const Int& turns,
             std::span<const Operand> operands, std::span<const Operand> results) {
@@ -166,7 +179,7 @@ class OfNode {
             const char* elsewhere, std::vector<Launch>& out) {
     std::vector<Layout> layouts;
     for (const Operand& o : in) layouts.push_back(from_start(o.layout));
-    Lowered l = lower(needs_relaying(region, layouts) ? with_inputs(region, layouts) : region, mode_);
+    Lowered l = needs_relaying(region, layouts) ? lower(with_inputs(region, layouts), mode_) : lowered(region);
 
     Moved m;
     for (std::uint32_t b = 0; b < l.buffers.size(); ++b) {
@@ -197,6 +210,13 @@ class OfNode {
       if (from.buffer == results[o].buffer && same_layout(from.layout, results[o].layout)) continue;
       copy(from, results[o], Copy::Of::Ours, elsewhere, out);
     }
+  }
+
+  Lowered lowered(const Graph& region) const {
+    if (!sink_.known || !graph::calls_region(node_)) return lower(region, mode_);
+    auto it = sink_.known->find(&region);
+    if (it == sink_.known->end()) it = sink_.known->emplace(&region, lower(region, mode_)).first;
+    return it->second;
   }
 
   /// The buffer of an output is where the node's result stands.
@@ -258,6 +278,8 @@ void region_launches(const Graph& g, std::uint32_t n, std::span<const Operand> o
     return make.loop(*std::get<graph::Region>(node.args[0]), count(1), stacked, *turns,
                      operands.first(operands.size() - results), of_results);
   }
+  if (graph::calls_region(node))
+    return make.call(*std::get<graph::Region>(node.args[0]), operands.first(operands.size() - results), of_results);
   const Operand& pred = operands.front();
   bool wanted = true;
   for (const NodeArg& a : node.args)

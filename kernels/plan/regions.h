@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/launch/launch.h"
@@ -8,11 +9,15 @@
 
 namespace reprise::kernels {
 
+/// Regions that several nodes call, as they were lowered at first. They outlive it.
+using LoweredRegions = std::unordered_map<const graph::Graph*, Lowered>;
+
 /// What is lowered so far, and goes on growing.
 struct RegionSink {
   const std::function<std::uint32_t(Buffer)>& add_buffer;
   std::vector<Launch>& launches;
   std::vector<Repeat>& repeats;
+  LoweredRegions* known = nullptr;  ///< null: none are kept
 };
 
 /// Launches of a node of OpClass::Control on the host: what each region is lowered to, in the place of the node.
@@ -21,6 +26,8 @@ struct RegionSink {
 ///
 /// cond: both regions, each under the condition that it is taken. Temporaries of the two may share memory, since one
 /// ends before the other begins.
+///
+/// region: the launches of its body, which is lowered once for all that call it.
 ///
 /// scan: the region once, in a Repeat. Carried state stands in two temporaries, which change places behind each turn;
 /// slices of the stacked tensors and of the stacked results are windows. while_loop: the same without windows, in a

@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "device/parallel.h"
+#include "kernels/reference/draws.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/philox.h"
 
@@ -38,9 +39,9 @@ int precision(DType t) {
 
 // draw(the dtype, the words of an element): its value
 template <class F>
-void random(const NativeArgs& a, F&& draw) {
+void random(const NativeArgs& a, DrawsFrom from, F&& draw) {
   const TensorView& out = a.result();
-  std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
+  const std::uint64_t seed = from.seed, offset = from.offset;
   std::int64_t dense = 1;
   bool contiguous = true;
   for (int d = out.rank - 1; d >= 0; --d) {
@@ -66,11 +67,25 @@ void random(const NativeArgs& a, F&& draw) {
 
 }  // namespace
 
-void rand(const NativeArgs& a) {
-  random(a, [](DType t, const auto& words) { return uniform(words, precision(t)); });
+DrawsFrom draws_from(const NativeArgs& a, int first, int plus) {
+  auto element = [&](int i) {
+    return static_cast<std::uint64_t>(*reinterpret_cast<const std::int64_t*>(a.tensor(i).data));
+  };
+  return {element(first), element(first + 1) + static_cast<std::uint64_t>(a.integer(plus))};
 }
-void randn(const NativeArgs& a) {
-  random(a, [](DType, const auto& words) { return normal(words); });
+
+static DrawsFrom told(const NativeArgs& a) {
+  return {static_cast<std::uint64_t>(a.integer(3)), static_cast<std::uint64_t>(a.integer(4))};
 }
+static void uniforms(const NativeArgs& a, DrawsFrom from) {
+  random(a, from, [](DType t, const auto& words) { return uniform(words, precision(t)); });
+}
+static void normals(const NativeArgs& a, DrawsFrom from) {
+  random(a, from, [](DType, const auto& words) { return normal(words); });
+}
+void rand(const NativeArgs& a) { uniforms(a, told(a)); }
+void randn(const NativeArgs& a) { normals(a, told(a)); }
+void rand_at(const NativeArgs& a) { uniforms(a, draws_from(a, 0, 5)); }
+void randn_at(const NativeArgs& a) { normals(a, draws_from(a, 0, 5)); }
 
 }  // namespace reprise::kernels::reference

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/reference/draws.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/parallel_rows.h"
 #include "kernels/reference/philox.h"
@@ -216,11 +217,9 @@ std::vector<std::int64_t> first_arrivals(const std::vector<double>& w, std::int6
 
 // With replacement (or one sample) sample s of row r uses counter offset + r * samples + s; otherwise one stream for
 // each category.
-void multinomial(const NativeArgs& a) {
+static void draw_categories(const NativeArgs& a, std::int64_t samples, bool replacement, DrawsFrom from) {
   TensorView x = a.tensor(0), out = a.result();
-  std::int64_t samples = a.integer(1);
-  bool replacement = a.flag(2);
-  std::uint64_t seed = static_cast<std::uint64_t>(a.integer(3)), offset = static_cast<std::uint64_t>(a.integer(4));
+  const std::uint64_t seed = from.seed, offset = from.offset;
   std::int64_t rows = x.rank == 2 ? x.sizes[0] : 1;
   if (std::string why = refuse_weights(x, replacement ? 1 : samples); !why.empty())
     return fault(a, ErrorCode::InvalidArgument, why);
@@ -245,5 +244,11 @@ void multinomial(const NativeArgs& a) {
     for (std::int64_t r = begin; r < end; ++r) draw(r);
   });
 }
+
+void multinomial(const NativeArgs& a) {
+  draw_categories(a, a.integer(1), a.flag(2),
+                  {static_cast<std::uint64_t>(a.integer(3)), static_cast<std::uint64_t>(a.integer(4))});
+}
+void multinomial_at(const NativeArgs& a) { draw_categories(a, a.integer(3), a.flag(4), draws_from(a, 1, 5)); }
 
 }  // namespace reprise::kernels::reference

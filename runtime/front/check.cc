@@ -5,6 +5,7 @@
 
 #include "autograd/tape_undo.h"
 #include "base/errors.h"
+#include "base/line_text.h"
 #include "device/backend.h"
 #include "device/late_faults.h"
 #include "graph/wrapper.h"
@@ -74,6 +75,15 @@ struct CheckedCall::State {
   [[noreturn]] void differs(const std::string& what, SourceLoc loc = {}) {
     run.restore();
     put_back();
+    const auto& nodes = s.program.graph.nodes;
+    const auto loop = std::find_if(nodes.begin(), nodes.end(), [](const graph::Node& n) { return graph::turns_of(n); });
+    if (loop != nodes.end())
+      fail(ErrorCode::CheckFailed, c.options.name.c_str(), loc ? loc : loop->info.loc,
+           "the replay is not what the function does: ", what, ". Likely cause: the body of ",
+           graph::op(loop->op).name(), " (", line_text(loop->info.loc, "an unknown line"),
+           ") counts in a number of C++, or reads one that changes from turn to turn: compiled, the body runs once, "
+           "while it is traced. Make it a tensor of the loop's state. Where no number changes, within the loop or "
+           "outside it, it is a defect of Reprise (docs/troubleshooting.md, The result looks wrong)");
     fail(ErrorCode::CheckFailed, c.options.name.c_str(), loc, "the replay is not what the function does: ", what,
          ". Likely cause: a number or flag that the function captures by reference, a global, a container's length or "
          "a pointer that it reads has changed since it was "

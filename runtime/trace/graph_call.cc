@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/call_numbers.h"
 #include "graph/interpreter.h"
+#include "graph/region_call.h"
+#include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/while_loop.h"
 #include "guards/expr.h"
+#include "reprise/name_scope.h"
+#include "reprise/region.h"
 #include "reprise/regions.h"
 #include "reprise/while_loop.h"
 
@@ -120,6 +125,21 @@ Int NumbersOf::of(const Expr* e) const {
 
 namespace {
 
+/// Sizes of a body that are one there are one here: then bodies that said the same do so in this trace, too.
+void share_sizes(const graph::Graph& body, const std::vector<Tensor>& operands) {
+  std::vector<std::pair<Int, Int>> known;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    for (int d = 0; d < operands[i].dim(); ++d) {
+      const Int there = body.meta(body.inputs[i].value).size(d), here = operands[i].size(d);
+      if (!there.is_symbolic() || !here.is_symbolic()) continue;
+      const auto at =
+          std::find_if(known.begin(), known.end(), [&](const auto& k) { return identical(k.first, there); });
+      if (at == known.end()) known.emplace_back(there, here);
+      else if (!identical(at->second, here))
+        static_cast<void>(graph::ask(compare_eq(at->second, here, {}), "a region's sizes are equal"));
+    }
+}
+
 /// A node that runs regions: as a program would call it, whose functions call what stands in them.
 std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>& values, const NumbersOf& numbers,
                                  OtherNodes* other) {
@@ -130,6 +150,10 @@ std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>
     return all;
   };
   auto region = [&](std::size_t arg) -> const graph::Graph& { return *std::get<graph::Region>(n.args[arg]); };
+  if (graph::calls_region(n)) share_sizes(region(0), list(1));
+  if (graph::calls_region(n))
+    return reprise::region(RegionName(std::get<std::string>(n.args[2]), n.info.loc),
+                           [&] { return call_graph(region(0), list(1), numbers, other, true); });
   if (!graph::turns_of(n)) {
     const List operands = list(3);
     auto branch = [&](std::size_t arg) {
@@ -164,7 +188,7 @@ std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>
 }  // namespace
 
 std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> inputs, const NumbersOf& numbers,
-                               OtherNodes* other) {
+                               OtherNodes* other, bool scopes) {
   guards::LibraryScope operators;
   REPRISE_CHECK(inputs.size() == g.inputs.size());
   std::vector<Tensor> values(g.values.size());
@@ -202,6 +226,8 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
           n.args[k]));
     const std::int32_t before = std::exchange(graph::call_numbers.forward_of, n.info.forward_of);
     std::vector<Tensor> made;
+    std::optional<NameScope> scope;
+    if (scopes && n.info.scope) scope.emplace(std::string_view(*n.info.scope));
     try {
       made = regions ? call_regions(n, values, numbers, other)
              : plain ? call_node(n.op, args, n.info.loc)

@@ -67,7 +67,8 @@ class OtherNodes {
 /// Calls what the nodes of a functional graph call, in order, as a program would: eagerly, or in a trace, whose calls
 /// then belong to the same forward calls. Gives the outputs, undefined where they are aliases. Nodes with regions are
 /// calls of cond and scan. Throws NotTraceable for nodes that no program calls (written views), unless `other` does.
+/// `scopes`: each is called in the scope that its node has, counted from here.
 std::vector<Tensor> call_graph(const graph::Graph&, std::span<const Tensor> inputs, const NumbersOf&,
-                               OtherNodes* other = nullptr);
+                               OtherNodes* other = nullptr, bool scopes = false);
 
 }  // namespace reprise::detail

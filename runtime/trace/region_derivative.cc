@@ -31,13 +31,13 @@
 
 namespace reprise::detail {
 
-namespace {
-
 std::vector<Tensor> seen_operands(const Tracer& tracer, const TracedBranch& b) {
   std::vector<Tensor> all;
   for (const Tensor& t : b.operands) all.push_back(tracer.as_seen(t));
   return all;
 }
+
+namespace {
 
 /// What of a region wants gradients, as the tape would see it.
 struct Wanted {
@@ -78,7 +78,8 @@ Wanted wanted_of(const TracedBranch& b, const std::vector<Tensor>& operands, std
   return w;
 }
 
-/// Does a result of a region want a gradient? Bails where what the region is says too little of its derivative.
+}  // namespace
+
 bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::vector<Tensor>& operands,
                       std::size_t carried, RegionKind kind, SourceLoc loc) {
   if (!tracer.tape) return false;
@@ -110,6 +111,8 @@ void check_in_trace(const Tracer& tracer, const char* op, SourceLoc loc) {
   if (around().tracer != &tracer)
     fail(ErrorCode::InvalidArgument, op, loc, "the derivative of a traced region is asked for outside its trace");
 }
+
+namespace {
 
 /// What forward leaves for backward, beside tensors: operands of the body in its inputs' order, then the states.
 struct OfScan {
@@ -165,7 +168,7 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
       }
       const std::vector<Tensor> outputs = call_graph(of.body, inputs, NumbersOf());
       auto root = [&](std::size_t i, const Tensor& weight) {
-        if (outputs[i].requires_grad()) roots.push_back(outputs[i]), weights.push_back(weight);
+        if (requires_grad(*outputs[i].impl())) roots.push_back(outputs[i]), weights.push_back(weight);
       };
       for (std::size_t k = 0; k < states.size(); ++k) root(states[k], inside[k]);
       for (std::size_t k = 0; k < results.size(); ++k) root(results[k], inside[first_slice + given_to + k]);
@@ -229,7 +232,7 @@ std::vector<Tensor> cond_backward(FunctionContext& c, std::vector<Tensor> grads)
         }
         const std::vector<Tensor> outputs = call_graph(of.branches[b], inputs, NumbersOf());
         for (std::size_t i = 0; i < outputs.size(); ++i)
-          if (outputs[i].requires_grad()) roots.push_back(outputs[i]), weights.push_back(grads[i]);
+          if (requires_grad(*outputs[i].impl())) roots.push_back(outputs[i]), weights.push_back(grads[i]);
         if (roots.empty() || leaves.empty()) given.resize(leaves.size());
         else given = grad(roots, leaves, weights, {.allow_unused = true}, of.loc);
       }
@@ -283,6 +286,21 @@ TracedBranch as_scan(TracedBranch b, std::size_t carried, Tensor slices) {
 }
 
 }  // namespace
+
+TracedBranch with_draws(Tracer& tracer, TracedBranch b, std::size_t at, Int turns, SourceLoc loc) {
+  const NotTheFunction aside(tracer);
+  const OffTape off;
+  const guards::LibraryScope operators;
+  const Tensor first = tracer.place_of_draws(turns * b.drawn, loc);
+  const Tensor turn = arange(turns, {.dtype = kInt64}, loc);
+  const auto from = static_cast<std::ptrdiff_t>(std::exchange(b.draws, -1)), to = static_cast<std::ptrdiff_t>(at);
+  b.operands[static_cast<std::size_t>(from)] = turn.mul(b.drawn, loc).add(first, 1, loc);
+  auto move = [&](auto& all) { std::rotate(all.begin() + to, all.begin() + from, all.begin() + from + 1); };
+  move(b.operands), move(b.written), move(b.graph.inputs);
+  for (std::size_t i = 0; i < b.graph.inputs.size(); ++i)
+    b.graph.values[b.graph.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  return b;
+}
 
 std::vector<Tensor> add_scan_on_tape(Tracer& tracer, TracedBranch body, std::size_t carried, std::size_t stacked,
                                      Int turns, SourceLoc loc) {

@@ -32,6 +32,18 @@ class NotTheFunction {
   const bool before_;
 };
 
+/// The operands of a region, as the tape knows them.
+std::vector<Tensor> seen_operands(const Tracer&, const TracedBranch&);
+/// Does a result of a region want a gradient? Bails where what the region is says too little of its derivative.
+bool wants_derivative(const Tracer&, const TracedBranch&, const std::vector<Tensor>& operands, std::size_t carried,
+                      RegionKind, SourceLoc);
+/// Throws InvalidArgument unless it is the tracer of this thread's trace.
+void check_in_trace(const Tracer&, const char* op, SourceLoc);
+
+/// A body of scan that draws random numbers: where each turn's begin is one more stacked tensor, which becomes input
+/// `at`.
+TracedBranch with_draws(Tracer&, TracedBranch body, std::size_t at, Int turns, SourceLoc);
+
 // Tracer::add_loop() and add_cond(), as one node of the tape where an operand of a region wants a gradient (Note
 // [Derivatives of regions]).
 std::vector<Tensor> add_scan_on_tape(Tracer&, TracedBranch body, std::size_t carried, std::size_t stacked, Int turns,

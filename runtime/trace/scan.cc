@@ -168,7 +168,9 @@ void Scan::run(void (*body)(void*), void* ctx) {
   if (!s.tracer) return body(ctx);
   const std::size_t around = s.tracer->begin_body(s.init, s.stacked, s.loc, s.inside);
   TracedBranch traced = traced_body(*s.tracer, around, "scan", s.loc, s.inside, s.made, body, ctx);
-  s.results = add_scan_on_tape(*s.tracer, std::move(traced), s.init.size(), s.stacked.size(), s.turns, s.loc);
+  const bool draws = traced.draws >= 0;
+  if (draws) traced = with_draws(*s.tracer, std::move(traced), s.init.size() + s.stacked.size(), s.turns, s.loc);
+  s.results = add_scan_on_tape(*s.tracer, std::move(traced), s.init.size(), s.stacked.size() + draws, s.turns, s.loc);
 }
 
 void Scan::take_eagerly(Tensor& t) {

@@ -8,11 +8,13 @@
 #include "base/epochs.h"
 #include "base/errors.h"
 #include "base/knobs.h"
+#include "device/backend.h"
 #include "graph/region_gradients.h"
 #include "graph/shape_rules.h"
 #include "graph/view_column.h"
 #include "graph/wrapper.h"
 #include "graph/writers.h"
+#include "operators/draws.h"
 #include "runtime/trace/captured_names.h"
 #include "runtime/trace/left_trace.h"
 #include "tensor/frozen.h"
@@ -382,6 +384,13 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
     return;
   }
   if (!c.op.writes.empty()) return record_writes(c, results);  // what is new alone
+  if (depth_) [[unlikely]]
+    if (const graph::OpDef* at = operators::draws_at(c.op.id)) {
+      if (!std::exchange(draws_, false))
+        bail(Bail::branch_changes, regions_[depth_ - 1]->kind.op, c.loc,
+             "a body draws numbers that were drawn before it");
+      return record_draw(c, *at, results);
+    }
   if (!c.inplace) {
     std::vector<NodeArg> args = node_args(c);
     if (c.op.cls == graph::OpClass::Join && graph::is_scatter_in_storage(c.op.id)) prepare_scatter(c, args);
@@ -402,9 +411,20 @@ void Tracer::record(const graph::OpCall& c, std::vector<Tensor>& results) {
 // The stream goes on where the last call left it: seed and offset are the call's first two values, filled in before a
 // replay, and the generator moves on by what the trace took in all.
 std::pair<Int, Int> Tracer::next_random(Int count) {
-  if (depth_)
-    bail(Bail::branch_changes, "cond", {},
-         "a branch draws random numbers, which only the one that is taken takes from the generator");
+  if (depth_) {
+    RegionTrace& region = *regions_[depth_ - 1];
+    if (std::string_view(region.kind.op) == kBranchOfCond.op)
+      bail(Bail::branch_changes, "cond", {},
+           "a branch draws random numbers, which only the one that is taken takes from the generator");
+    if (region.kind.decides_turns)
+      bail(Bail::branch_changes, region.kind.op, {},
+           "a body draws random numbers, and how many depends on how often a value lets it turn");
+    draws_ = true;
+    guards::LibraryScope operators;
+    const Int before = region.drawn;
+    region.drawn += count;
+    return {0, before};
+  }
   if (!random_) {
     guards::ShapeEnv& env = *out_.graph.env;
     random_.emplace(env.new_symbol({kSeedValue, "rng seed"}, 0), env.new_symbol({kOffsetValue, "rng offset"}, 0));
@@ -414,6 +434,47 @@ std::pair<Int, Int> Tracer::next_random(Int count) {
   Int offset = random_->second + out_.random_count;
   out_.random_count += count;
   return {random_->first, offset};
+}
+
+// In a region the place of the generator is data: bodies that run several times draw other numbers in each turn, and
+// equal ones say the same wherever they are called. It is one more input, of which nobody knows yet where it comes
+// from; who makes the call of the region tells (place_of_draws).
+void Tracer::give_generator(RegionTrace& region, SourceLoc loc) {
+  if (region.seed) return;
+  Tensor outside;
+  {
+    AtDepth outermost(*this, 0);
+    const Int seed = next_random(0).first;
+    outside = fresh(out_.graph.add(operators::place_of_draws_op(), {seed}, info(loc)));
+  }
+  for (ValueId* v : {&region.seed, &region.draws_from}) {
+    Tensor inner = fresh(*v = out_.graph.add_input({kInt64, Device::cpu(), {}}, ""));
+    region.lifted.push_back({outside, std::move(inner)});
+  }
+}
+
+void Tracer::record_draw(const graph::OpCall& c, const graph::OpDef& at, std::vector<Tensor>& results) {
+  RegionTrace& region = *regions_[depth_ - 1];
+  give_generator(region, c.loc);
+  std::vector<NodeArg> args = node_args(c);
+  const NodeArg plus = args.back();
+  args.resize(args.size() - 2);  // seed and offset are the last
+  args.insert(args.begin() + (std::holds_alternative<ValueId>(args[0]) ? 1 : 0), {region.seed, region.draws_from});
+  args.push_back(plus);
+  const ValueId made = out_.graph.add(at.id, std::move(args), info(c.loc));
+  if (!device::runs_host_code(out_.graph.meta(made).device))
+    bail(Bail::loop_on_device, region.kind.op, c.loc, "a body draws random numbers on a device");
+  results.push_back(fresh(made));
+}
+
+Tensor Tracer::place_of_draws(Int count, SourceLoc loc) {
+  Work work(*this);
+  const Int offset = next_random(count).second;
+  draws_ = false;
+  if (depth_ == 0) return fresh(out_.graph.add(operators::place_of_draws_op(), {offset}, info(loc)));
+  RegionTrace& region = *regions_[depth_ - 1];
+  give_generator(region, loc);
+  return fresh(out_.graph.add(graph::OpId::add, {region.draws_from, Scalar(offset), Scalar(1)}, info(loc)));
 }
 
 void Tracer::result(const Tensor& t) {

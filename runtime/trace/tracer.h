@@ -118,12 +118,16 @@ struct InputPlan {
   /// is not need no storage.
   std::vector<std::pair<const TensorImpl*, const TensorImpl*>> overlapping;
   bool bases_in_branches = false;  ///< branches of cond see storages, of which tensors from outside are views
-  bool may_grow = true;            ///< false: give up instead
+  /// lines of calls of `region` whose function runs in its place
+  std::vector<SourceLoc> inlined_regions;
+  bool may_grow = true;  ///< false: give up instead
 
   int whole_of(const TensorImpl&) const;  ///< index in `whole`, or -1
   bool is_strided(const TensorImpl&) const;
   bool sees_tensors() const { return whole.empty() && strided.empty() && !by_identity; }  ///< each as itself
-  std::size_t size() const { return whole.size() + strided.size() + by_identity + decided.size() + bases_in_branches; }
+  std::size_t size() const {
+    return whole.size() + strided.size() + by_identity + decided.size() + bases_in_branches + inlined_regions.size();
+  }
 };
 
 /// The values that stand for an input behind those of its structure word.
@@ -257,9 +261,11 @@ struct RegionKind {
   const char* op;    ///< "cond"
   const char* part;  ///< "a branch"
   bool decides_turns = false;
+  bool is_joint = false;  ///< with marks of the derivative (Note [Joint graphs])
 };
 inline constexpr RegionKind kBranchOfCond{"cond", "a branch"}, kBodyOfScan{"scan", "a body"},
-    kBodyOfWhile{"while_loop", "a body", true};
+    kBodyOfWhile{"while_loop", "a body", true}, kBodyOfRegion{"region", "a body"},
+    kJointOfRegion{"region", "a body", false, true};
 
 /// What a region is (Note [Branches] in runtime/trace/tracer_regions.cc).
 struct TracedBranch {
@@ -269,6 +275,9 @@ struct TracedBranch {
   std::vector<bool> defined;            ///< by result: is it a tensor? The outputs are those that are
   std::vector<std::int32_t> calls_off;  ///< calls (NodeInfo::sequence) that were made while gradients were off
   bool views_want = false;              ///< an operand is the storage of a tensor that wants a gradient
+  /// Which input says where the numbers that it draws begin, and how many these are; -1: it draws none.
+  std::int32_t draws = -1;
+  Int drawn = 0;
   /// it writes where the tape does not see it: through detach(), or while gradients are off
   bool writes_unseen = false;
 };
@@ -355,6 +364,18 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// most `turns`.
   std::vector<Tensor> add_loop(TracedBranch body, std::size_t carried, std::size_t stacked, Int turns, SourceLoc,
                                RegionKind = kBodyOfScan, bool states = false);
+  /// The call of `region` whose body it is. Gives its results, undefined where the body's are.
+  std::vector<Tensor> add_region(TracedBranch body, const std::string& name, SourceLoc);
+  /// The same of a body that writes nothing, with these operands; each result is there.
+  std::vector<Tensor> add_region(graph::Region body, const std::vector<Tensor>& operands, const std::string& name,
+                                 SourceLoc);
+  /// Does the function of a call of `region` at that line run in its place? Or it is to, where the function can be
+  /// traced again: gives whether it is.
+  bool inlines_region(SourceLoc) const;
+  bool inline_region(SourceLoc, const std::string& name, const Error& why);
+  std::shared_ptr<void> region_cuts;  ///< runtime/trace/region.cc
+  /// A number of the generator as data, int64 without dimensions: the place that `count` numbers begin at, drawn here.
+  Tensor place_of_draws(Int count, SourceLoc);
   /// A leaf of what a branch gives: its handle is left empty, and is none of the function's any more. Or it is filled.
   void take_leaf(Tensor&, std::vector<Tensor>& into);
   Tensor shared_leaf(const Tensor&);  ///< another handle, which is none of the function's
@@ -446,6 +467,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     std::vector<std::pair<const TracedRef*, std::int32_t>> held;  ///< at the beginning
     std::unordered_set<const Tensor*> assigned;  ///< handles that the branch assigned, and which are still there
     bool tape_recorded = false;                  ///< TraceTape::recorded at the beginning
+    graph::ValueId seed, draws_from;             ///< inputs: of the generator, and where its numbers begin
+    Int drawn = 0;                               ///< so far
     std::vector<std::int32_t> calls_off;         ///< TracedBranch::calls_off
   };
   /// While it lives, the graph that is written is the one at that depth.
@@ -482,6 +505,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Traced tensors, and how often the function holds each.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held_by_function() const;
   void record(const graph::OpCall&, std::vector<Tensor>& results);
+  void record_draw(const graph::OpCall&, const graph::OpDef& at, std::vector<Tensor>& results);  ///< in a region
+  void give_generator(RegionTrace&, SourceLoc);
   /// its elements are where it wants them, or the trace is given up
   void check_stays(const graph::OpCall& transfer);
   Int number_input(graph::NumberInput::Kind, std::uint32_t value, const std::string& name, const std::string& symbol);
@@ -607,6 +632,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   std::vector<std::uint32_t> listed_;  ///< captured inputs of which a module says what they are
   std::size_t captured_values_ = 0;    ///< values that captured tensors append after the frame's own
   std::optional<std::pair<Int, Int>> random_;
+  bool draws_ = false;  ///< a region has taken numbers, and the operator that it draws them for comes next
   std::vector<OpenCopy> open_copies_;
   std::int32_t reshapes_met_ = 0;
   std::vector<std::unique_ptr<RegionTrace>> regions_;  ///< branches of cond, each in the one before

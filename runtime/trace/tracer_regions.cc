@@ -20,7 +20,10 @@
 #include "autograd/derivative.h"
 #include "autograd/state.h"
 #include "base/errors.h"
+#include "base/line_text.h"
+#include "base/log.h"
 #include "graph/parts.h"
+#include "graph/region_call.h"
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/view_column.h"
@@ -30,6 +33,8 @@
 #include "runtime/trace/joint.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
+
+#include <nlohmann/json.hpp>
 
 namespace reprise::detail {
 
@@ -311,7 +316,7 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
     out_.graph.outputs.push_back(std::move(o));
   }
   for (const graph::Node& n : out_.graph.nodes)
-    if (const graph::Effects e = graph::effects_of(n); !e.repeatable() || e.exit)
+    if (const graph::Effects e = graph::effects_of(n); (!e.repeatable() && !kind.is_joint) || e.exit)
       changes("calls an operator whose effects keep the order of the program");
 
   // The tape follows views, also of what wants no gradient: what the branch has made is none of it from here on.
@@ -336,6 +341,9 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
         "leaves a tensor in a variable outside it, or takes one out of it: return the tensor, or write into it with "
         "copy_");
 
+  for (std::size_t i = 0; i < region.lifted.size(); ++i)
+    if (region.draws_from && ref_of_traced(region.lifted[i].inner).value == region.draws_from)
+      made.draws = static_cast<std::int32_t>(i), made.drawn = region.drawn;
   for (RegionTrace::Lifted& l : region.lifted) made.operands.push_back(std::move(l.outer));
   graph::Graph traced = leave_branch();
   regions_.pop_back();
@@ -568,6 +576,88 @@ std::vector<Tensor> Tracer::add_cond(const Tensor& pred, TracedBranch then, Trac
   }
   ++calls_;
   return results;
+}
+
+std::vector<Tensor> Tracer::add_region(TracedBranch body, const std::string& name, SourceLoc loc) {
+  Work work(*this);
+  graph::Graph& g = body.graph;
+  const std::vector<bool> defined = body.defined;
+  const std::vector<Tensor> operands = std::move(body.operands);
+  struct Written {
+    std::size_t operand;
+    std::vector<graph::ViewStep> parts;  ///< empty: the whole
+  };
+  std::vector<Written> written;
+  auto give = [&](ValueId v) {
+    OutputSpec o;
+    o.value = v;
+    g.outputs.push_back(std::move(o));
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!body.written[i]) continue;
+    Written w{i, {}};
+    const auto parts = parts_written(g, g.inputs[i].value, body.written[i]);
+    if (parts && parts->empty()) continue;  // it is what it was
+    if (!parts) give(body.written[i]);
+    else
+      for (const PartOfOperand& p : *parts) w.parts.push_back(p.view), give(p.value);
+    written.push_back(std::move(w));
+  }
+  for (const graph::InputSpec& in : g.inputs) g.values[in.value.v].name.clear();  // equal bodies say the same
+  g.compact();
+  const std::vector<Tensor> made = add_region(std::make_shared<const graph::Graph>(std::move(g)), operands, name, loc);
+  std::vector<Tensor> results(defined.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < defined.size(); ++i)
+    if (defined[i]) results[i] = made[next++];
+  for (const Written& w : written) {
+    std::vector<ValueId> values;
+    for (std::size_t i = 0; i < std::max<std::size_t>(w.parts.size(), 1); ++i)
+      values.push_back(ref_of_traced(made[next++]).value);
+    write_back(operands[w.operand], w.parts, values, kBodyOfRegion, loc);
+  }
+  return results;
+}
+
+std::vector<Tensor> Tracer::add_region(graph::Region body, const std::vector<Tensor>& operands, const std::string& name,
+                                       SourceLoc loc) {
+  Work work(*this);
+  std::vector<ValueId> values;
+  for (const Tensor& t : operands) values.push_back(value_of(ref_of(t, loc)));
+  const bool is_nothing = body->outputs.empty();
+  graph::Node asked{graph::region_op(), {std::move(body), std::move(values), name}, {}, {}};
+  std::vector<Tensor> results;
+  if (is_nothing && !graph::effects_of(asked).any()) {
+    graph::result_metas(out_.graph, graph::op(asked.op), asked.args, loc);  // for what it throws
+    return results;
+  }
+  out_.graph.add(asked.op, std::move(asked.args), info(loc));
+  const std::vector<ValueId> made = out_.graph.nodes.back().results;
+  for (ValueId v : made) results.push_back(fresh(v));
+  ++calls_;
+  return results;
+}
+
+bool Tracer::inlines_region(SourceLoc loc) const {
+  const std::vector<SourceLoc>& those = plan_.inlined_regions;
+  return loc && std::any_of(those.begin(), those.end(),
+                            [&](SourceLoc l) { return l.line == loc.line && std::string_view(l.file) == loc.file; });
+}
+
+bool Tracer::inline_region(SourceLoc loc, const std::string& name, const Error& why) {
+  // What is to be seen in another way may be all that it lacks.
+  if (!plan_.may_grow || wanted_.size() != plan_.size() || !loc) return false;
+  wanted_.inlined_regions.push_back(loc);
+  if (log::on(log::Channel::Trace))
+    log::event(log::Event::region_inlined, out_.graph.name,
+               "region " + name + " (" + line_text(loc, "an unknown line") +
+                   ") is a part of the function around it: " + why.message(),
+               {{"region", name},
+                {"kind", bail_name(bail_of(why))},
+                {"reason", why.message()},
+                {"file", loc.file},
+                {"line", loc.line}});
+  return true;
 }
 
 void Tracer::write_back(const Tensor& t, std::span<const graph::ViewStep> parts, std::span<const ValueId> made,

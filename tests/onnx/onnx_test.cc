@@ -219,7 +219,7 @@ TEST(Onnx, LoopsTurnAsOftenAsTheySay) {
       }
     }
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
-  EXPECT_EQ(compiled.stats().compilations, 2);  // one for each number of turns
+  EXPECT_EQ(compiled.stats().compilations, 1);  // for any number of turns
 }
 
 TEST(Onnx, FunctionsOfTheModelTakeAttributesOfTheCall) {

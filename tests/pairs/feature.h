@@ -122,6 +122,6 @@ int dim_of(const Tensor& a, int d);
 // The tables, by file.
 extern const Feature kViews, kWrites, kMetadata, kDataSizes, kCond, kVariableRows, kTape, kTapeInside, kCompiledWalks;
 extern const Feature kDTypes, kBytes, kRandom, kFrozen, kOperators, kPatterns, kThreads, kErrors, kMath;
-extern const Feature kQuantized, kKernels, kConcurrent, kExport, kScan, kWrapper, kBranches, kWhile;
+extern const Feature kQuantized, kKernels, kConcurrent, kExport, kScan, kWrapper, kBranches, kWhile, kRegion;
 
 }  // namespace reprise::pairs

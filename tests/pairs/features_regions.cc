@@ -1,5 +1,6 @@
-// Loops of launches: scan, map, while_loop.
+// Loops of launches: scan, map, while_loop. Regions that are called: region.
 #include "reprise/map.h"
+#include "reprise/region.h"
 #include "reprise/while_loop.h"
 #include "tests/pairs/feature.h"
 
@@ -83,6 +84,10 @@ const Row scans[] = {
         1, 0,
         return scan([&](const Tensor& s, const Tensor& x) { return s + fit(s, var.a) * x.sum(); }, a + 0.0, in.row)),
     PAIRS_ROW(2, 0, return map([&](const Tensor& x) { return tanh(x) * c + in.y.sum(); }, flat(a))),
+    PAIRS_ROW(2, 0,
+              return scan([](const Tensor& s, const Tensor& x) { return s * rand(s.sizes()).to(s.dtype()) + x; },
+                          row_of_zeros(a), flat(a)) +
+                     rand({1}).to(a.dtype())),
 };
 const Wrap scan_wraps[] = {
     PAIRS_WRAP(
@@ -159,8 +164,64 @@ const Wrap while_wraps[] = {
                return t),
 };
 
+/// What two calls share.
+template <class F>
+Tensor twice_region(const Tensor& t, F f) {
+  return region("pair", f, region("pair", f, t));
+}
+
+const Row regions[] = {
+    PAIRS_ROW(3, 0, Tensor w = flat(b);
+              return twice_region(flat(a), [&](const Tensor& t) { return matmul(matmul(t, w.t()), w) * 0.1 + t; })),
+    PAIRS_ROW(2, 0,
+              return region(
+                  "alone", [&](const Tensor& t) { return sin(t) * c + in.y.sum(); }, a)),
+    PAIRS_ROW(2, 0,
+              return twice_region(a,
+                                  [&](const Tensor& t) {
+                                    Tensor mine = t + 0.0;
+                                    mine.mul_(c).add_(fit(t, var.a));
+                                    return cumsum(mine, -1);
+                                  })),
+    PAIRS_ROW(2, 0, Tensor z = a + 1.0; twice_region(in.y,
+                                                     [&](const Tensor& t) {
+                                                       z.slice(0, 0, 1).add_(cumsum(t, -1).sum());
+                                                       return t;
+                                                     });
+              return z),
+    PAIRS_ROW(2, 0,
+              return twice_region(in.y,
+                                  [&](const Tensor& t) {
+                                    in.y.mul_(0.5);
+                                    return cumsum(t, -1);
+                                  })),
+    PAIRS_ROW(2, 0,
+              return twice_region(a, [&](const Tensor& t) { return cumsum(t * rand({1}).to(t.dtype()), -1); }) +
+                     rand({1}).to(a.dtype())),
+    PAIRS_ROW(1, 0, Tensor last; region("assigns", [&] { last = cumsum(a, -1); }); return last),
+    PAIRS_ROW(1, 0,
+              return region("decides",
+                            [&] {
+                              return cond(
+                                  in.yes, [&] { return a + 1.0; }, [&] { return a * c; });
+                            })),
+    PAIRS_ROW(
+        2, 0,
+        return scan([&](const Tensor& s,
+                        const Tensor& x) { return twice_region(s + x, [](const Tensor& t) { return cumsum(t, -1); }); },
+                    row_of_zeros(a), flat(a))),
+};
+const Wrap region_wraps[] = {
+    PAIRS_WRAP(3, 0, return region("inner", [&] { return inner(a, b); })),
+    PAIRS_WRAP(
+        2, 0,
+        return twice_region(
+            a + 0.0, [&](const Tensor& t) { return (cumsum(t, -1) * 0.5 + fit(t, inner(t, b))).to(t.dtype()); })),
+};
+
 }  // namespace
 
+const Feature kRegion{"region", regions, region_wraps, {}};
 const Feature kScan{"scan", scans, scan_wraps, {}};
 const Feature kWhile{"while", whiles, while_wraps, {}};
 

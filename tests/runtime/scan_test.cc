@@ -499,19 +499,37 @@ TEST(Scan, SaysWhatItIs) {
   EXPECT_NE(text.find("loop 0: s0 turns"), std::string::npos) << text;
 }
 
-TEST(Scan, RandomNumbersAreEager) {
-  auto f = compile(
-      [](Tensor xs) {
-        return scan([](const Tensor& s, const Tensor& x) { return s + x * rand({3}); }, zeros({3}), xs);
-      },
-      {.name = "f"});
-  manual_seed(3);
-  const Tensor got = f(rising({4, 3}));
-  manual_seed(3);
-  EXPECT_EQ(
-      shown({got}),
-      shown({scan([](const Tensor& s, const Tensor& x) { return s + x * rand({3}); }, zeros({3}), rising({4, 3}))}));
-  EXPECT_EQ(f.stats().eager_fallbacks, 1);
+// Each turn draws its own, the derivative sees the same ones, and what comes behind draws on.
+TEST(Scan, RandomNumbersAreThoseOfTheLoop) {
+  const auto program = [](Tensor xs) {
+    Tensor before = rand({2});
+    auto [s, ys] = scan(
+        [](const Tensor& s, const Tensor& x) {
+          Tensor kept = dropout(x * rand({3}), 0.25, true);
+          return std::pair(s * randn({3}) + kept, multinomial(sigmoid(s) + 0.1, 3, true).to(kFloat32) + s);
+        },
+        zeros({3}), xs);
+    Tensor inner = scan(
+        [&](const Tensor& s, const Tensor& x) {
+          return scan([](const Tensor& t, const Tensor& y) { return t + y * rand({}); }, s, x) + rand({});
+        },
+        zeros({}), xs);
+    return std::tuple(s, ys, before, inner, rand({2}));
+  };
+  auto f = compile(program, {.name = "f"});
+  for (bool wants : {false, true})
+    for (int n : {4, 0, 3}) {
+      const auto outcome = [&](auto& call) {
+        Tensor xs = rising({n, 3}).requires_grad_(wants);
+        manual_seed(3);
+        auto [s, ys, before, inner, behind] = call(xs);
+        if (wants && n) (s.sum() + (ys * ys).sum() + inner.sum()).backward();
+        return shown(
+            {s.detach(), ys.detach(), before, inner.detach(), behind, rand({1}), wants && n ? xs.grad() : Tensor()});
+      };
+      EXPECT_EQ(outcome(f), outcome(program)) << n << wants;
+    }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
 // What an operator, or the function, decides by whether somebody wants a gradient.
