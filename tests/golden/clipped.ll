@@ -189,6 +189,7 @@ attributes #2 = { nocallback nofree nosync nounwind willreturn memory(argmem: re
 ;   %3 bool = op Lt %2 %1
 ;   %4 bool = store a2 %3
 ;   %5 f32 = store a3 %1
+; p0 is 1
 ; ModuleID = 'kernel'
 source_filename = "kernel"
 

@@ -6,6 +6,7 @@
 ;   access a0 b0 + 0 [0]
 ;   %0 f32 = const 1 #3ff0000000000000
 ;   %1 f32 = store a0 %0
+; p0 is 1
 ; ModuleID = 'kernel'
 source_filename = "kernel"
 
