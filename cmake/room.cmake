@@ -1,8 +1,8 @@
 # reprise_room(name [RARE] [RARE_FOLDERS ...] [LIBS ...] [SYSTEM_INCLUDES ...] [EXCLUDE regex...]): an object library of
 # every .cc below the room's folder but those whose path from the root begins with a regex of EXCLUDE. RARE: its code
 # runs once a compilation, model or proof, where LLVM or a file takes the time, so that a release compiles it with -O1,
-# in two thirds of the time. RARE_FOLDERS: what is below these folders of the room is (a library of its own,
-# reprise_<name>_rare), and under sanitizers with -O0, in half the time.
+# in two thirds of the time, and one under sanitizers with -O0, in half the time. RARE_FOLDERS: what is below these folders
+# of the room is so in a release (a library of its own, reprise_<name>_rare).
 set_property(GLOBAL PROPERTY REPRISE_ROOMS "")
 
 add_library(reprise_flags INTERFACE)
@@ -71,7 +71,7 @@ function(reprise_room name)
     endif()
     _reprise_room_library(${library} ${name} "${rare}")
     target_compile_options(reprise_${library} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(REPRISE_SANITIZE)
+    if(REPRISE_SANITIZE AND R_RARE AND NOT name STREQUAL "passes")  # (whose recursions need their stack)
       target_compile_options(reprise_${library} PRIVATE -O0)
     endif()
   endif()
