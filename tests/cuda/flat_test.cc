@@ -12,12 +12,6 @@ namespace {
 /// With a library of products in cuBLASLt's place.
 class CudaFlat : public CudaBlend {
  protected:
-  static void SetUpTestSuite() {
-    CudaBlend::SetUpTestSuite();
-#ifdef REPRISE_BLASLT_SIM
-    if (Simulator::library() && knobs().cublaslt.empty()) knobs().cublaslt = REPRISE_BLASLT_SIM;
-#endif
-  }
   static std::uint64_t graphs_within() { return Simulator::calls("cuGraphAddChildGraphNode"); }
   Tensor numbers(Ints sizes, int seed) {
     return (arange(numel(sizes)).to(kFloat32) * (0.25 * seed)).sin().reshape(sizes).to(d);

@@ -16,12 +16,6 @@ namespace {
 
 class CudaProducts : public Cuda {
  protected:
-  static void SetUpTestSuite() {
-    Cuda::SetUpTestSuite();
-#ifdef REPRISE_BLASLT_SIM
-    if (Simulator::library() && knobs().cublaslt.empty()) knobs().cublaslt = REPRISE_BLASLT_SIM;
-#endif
-  }
   void SetUp() override {
     Cuda::SetUp();
     if (IsSkipped()) return;

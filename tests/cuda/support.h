@@ -67,7 +67,13 @@ inline std::string run_again(const std::string& environment, const std::string& 
 /// Takes the simulator as driver when no other one is named; skips where neither is there.
 class Cuda : public testing::Test {
  protected:
-  static void SetUpTestSuite() { take_simulator(); }
+  static void SetUpTestSuite() {
+    take_simulator();
+#ifdef REPRISE_BLASLT_SIM
+    // The library of products is opened once, by the first product of any suite.
+    if (Simulator::library() && knobs().cublaslt.empty()) knobs().cublaslt = REPRISE_BLASLT_SIM;
+#endif
+  }
   void SetUp() override {
     if (std::string why = device::why_unavailable(d); !why.empty()) GTEST_SKIP() << why;
   }
