@@ -52,6 +52,15 @@ namespace {
 constexpr int kMostDepth = 64;
 thread_local int t_depth = 0;
 
+template <class F>
+void for_each_tensor(const OpCall& c, F&& f) {
+  for (const CallArg& a : c.args) {
+    if (auto* t = std::get_if<const Tensor*>(&a); t && *t) f(**t);
+    if (auto* list = std::get_if<TensorArrayRef>(&a))
+      for (const Tensor& t : *list) f(t);
+  }
+}
+
 /// While rules run: operators that they call with wrappers are dispatched again.
 class InRule {
  public:
@@ -62,7 +71,7 @@ class InRule {
            ": its rules call operators with wrappers in ", kMostDepth,
            " calls inside each other: a rule that calls its own operator takes inner tensors");
     ++t_depth;
-    graph::thread_state.answered &= static_cast<graph::Keys>(~asked_again(c));
+    graph::thread_state.answered &= static_cast<graph::Keys>(~answered_);
   }
   ~InRule() {
     --t_depth;
@@ -74,25 +83,12 @@ class InRule {
   /// Also the tape, where it follows no tensor of the call: inner tensors may want gradients, and be shown by views.
   static graph::Keys asked_again(const OpCall& c) {
     bool followed = false;
-    auto look = [&](const Tensor& t) { followed |= t.impl() && requires_grad(*t.impl()); };
-    for (const CallArg& a : c.args) {
-      if (auto* t = std::get_if<const Tensor*>(&a); t && *t) look(**t);
-      if (auto* list = std::get_if<TensorArrayRef>(&a)) std::for_each(list->begin(), list->end(), look);
-    }
+    for_each_tensor(c, [&](const Tensor& t) { followed |= t.impl() && requires_grad(*t.impl()); });
     return static_cast<graph::Keys>(bit(graph::Key::Wrapper) | (followed ? 0 : bit(graph::Key::Autograd)));
   }
 
   const graph::Keys answered_;
 };
-
-template <class F>
-void for_each_tensor(const OpCall& c, F&& f) {
-  for (const CallArg& a : c.args) {
-    if (auto* t = std::get_if<const Tensor*>(&a); t && *t) f(**t);
-    if (auto* list = std::get_if<TensorArrayRef>(&a))
-      for (const Tensor& t : *list) f(t);
-  }
-}
 
 /// Is this tensor of the call written?
 bool writes_argument(const OpCall& c, std::size_t arg) {
