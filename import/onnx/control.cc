@@ -58,7 +58,7 @@ bool is_true(const Value& v) {
   const Int n = v.numbers->values[0].to_int();
   return !n.is_symbolic() && n.hint() != 0;
 }
-/// Does the body say that there is another turn, whatever it computes? It gives a constant, or what it was given.
+/// Does the body always ask for another turn? Its condition is then a constant, or the one that it was given.
 bool goes_on(Call& c, const Graph& body) {
   int slot = body.out[0];
   for (std::size_t i = body.nodes.size(); i-- > 0 && slot != body.in[1];) {

@@ -17,7 +17,7 @@
 #include "reprise/wrapper.h"
 
 /// Programs whose tensors are spread over ranks. docs/sharding.md has examples. The model, and its names, are those of
-/// PyTorch's DTensor: a Sharded tensor is one tensor of the whole program, of which each rank holds a part.
+/// PyTorch's DTensor: a Sharded tensor is one tensor of the whole program, and each rank holds a part of it.
 ///
 /// All ranks make the same calls in the same order; what reads a Sharded tensor's elements (full_tensor, printing,
 /// item) is such a call, too.
@@ -91,7 +91,7 @@ Tensor local_part(const Tensor& x, const DeviceMesh& mesh, const MeshAxis& axis,
 
 // ---- tensors of the whole program
 
-/// A tensor of which each rank holds a part. Its handle has the sizes of the whole.
+/// A tensor whose parts lie on the ranks. Its handle has the sizes of the whole tensor.
 ///
 /// Operators on handles work on the parts: pointwise ones, products, reductions, softmax, norms, attention, embedding,
 /// views and joins keep shards where each rank can do its part, and add up later what they sum over a sharded dimension
@@ -121,7 +121,7 @@ const Placements& placements_of(const Tensor&, SourceLoc loc = SourceLoc::curren
 /// mesh has axes, and for a dimension that x has not. Differentiable, as all below.
 Tensor distribute(const Tensor& x, const DeviceMesh& mesh, const Placements& placements,
                   SourceLoc loc = SourceLoc::current());
-/// A Sharded tensor of which this rank holds `local`. No communication; that Replicate parts are equal is not asked.
+/// A Sharded tensor; `local` is this rank's part. It does not communicate, and does not check that replicas are equal.
 Tensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                   SourceLoc loc = SourceLoc::current());
 /// The part that this rank holds. `gradient`: how gradients of the parts make the tensor's; else as its placements,
