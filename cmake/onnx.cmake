@@ -8,5 +8,8 @@ add_custom_command(OUTPUT ${generated} COMMAND ${Protobuf_PROTOC_EXECUTABLE} --c
 add_library(reprise_onnx_format OBJECT ${generated})
 target_include_directories(reprise_onnx_format SYSTEM PRIVATE ${Protobuf_INCLUDE_DIRS} ${REPRISE_ONNX_GENERATED})
 target_link_libraries(reprise_onnx_format PRIVATE reprise_flags)
-target_compile_options(reprise_onnx_format PRIVATE -w $<$<BOOL:${REPRISE_SANITIZE}>:-O0>)
+target_compile_options(reprise_onnx_format PRIVATE -w)
+if(REPRISE_SANITIZE)  # a list with a comma: no generator expression takes it
+  target_compile_options(reprise_onnx_format PRIVATE -O0)
+endif()
 set_property(GLOBAL APPEND PROPERTY REPRISE_ROOMS onnx_format)
