@@ -32,47 +32,15 @@ std::int64_t bytes_at_hints(const TensorMeta& m) {
 class Cutter {
  public:
   Cutter(Graph& g, const Marks& marks, const CutRules& rules)
-      : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {
-    find_backward();
-    find_forward();
-  }
+      : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {}
 
   Partition run() {
-    if (rules_.kept) obey();
-    else choose();
+    find_backward();
+    find_forward();
+    choose();
     build_backward();
     leave_forward();
     return std::move(out_);
-  }
-
-  /// What a backward may keep.
-  std::vector<CutValue> values() const {
-    std::vector<bool> wanted(g_.values.size()), read(g_.values.size());
-    std::vector<ValueId> stack;
-    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
-      if (read_[v]) stack.push_back({v}), read[viewed({v}).v] = true;
-    while (!stack.empty()) {
-      const ValueId v = stack.back();
-      stack.pop_back();
-      if (wanted[v.v]) continue;
-      wanted[v.v] = true;
-      if (const Node* n = maker(v)) graph::for_each_value(*n, [&](ValueId a) { stack.push_back(a); });
-    }
-    std::vector<CutValue> all;
-    std::vector<std::uint32_t> number(g_.values.size());
-    for (const Node& n : g_.nodes)
-      for (ValueId r : n.results) {
-        if (!wanted[r.v] || graph::op(n.op).cls == OpClass::View) continue;
-        CutValue c{r, bytes_at_hints(g_.meta(r)), read[r.v], result_[r.v], can_run_again(n), {}};
-        graph::for_each_value(n, [&](ValueId a) {
-          if (const ValueId of = viewed(a); maker(of)) c.made_of.push_back(number[of.v]);
-        });
-        std::sort(c.made_of.begin(), c.made_of.end());
-        c.made_of.erase(std::unique(c.made_of.begin(), c.made_of.end()), c.made_of.end());
-        number[r.v] = static_cast<std::uint32_t>(all.size());
-        all.push_back(std::move(c));
-      }
-    return all;
   }
 
  private:
@@ -223,56 +191,23 @@ class Cutter {
       if (read_[v.v]) out_.bytes_of_all += n ? bytes : 0;
     }
     const std::optional<std::vector<bool>> labels = cut.solve();
-    // Too large a graph for a cut: what is read is saved, views are made again.
-    part([&](ValueId v) {
-      return labels ? static_cast<bool>((*labels)[computed(static_cast<std::size_t>(variable[v.v]))])
-                    : graph::op(maker(v)->op).cls == OpClass::View;
-    });
-  }
-
-  /// What a value shows, if it is a view.
-  ValueId viewed(ValueId v) const {
-    for (const Node* n = maker(v); n && graph::op(n->op).cls == OpClass::View; n = maker(v))
-      v = std::get<ValueId>(n->args[0]);
-    return v;
-  }
-
-  /// As choose(), where somebody else has decided.
-  void obey() {
-    const std::vector<CutValue> all = values();
-    REPRISE_CHECK(rules_.kept->size() == all.size());
-    std::vector<std::size_t> number(g_.values.size());
-    for (std::size_t i = 0; i < all.size(); ++i) number[all[i].value.v] = i;
-    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
-      if (read_[v] && maker({v})) out_.bytes_of_all += bytes_at_hints(g_.values[v].meta);
-    part([&](ValueId v) {
-      const Node& n = *maker(v);
-      if (graph::op(n.op).cls == OpClass::View) return true;
-      if ((*rules_.kept)[number[v.v]]) return false;
-      if (!all[number[v.v]].again)
-        fail(ErrorCode::NotTraceable, graph::op(n.op).schema.name.c_str(), n.info.loc,
-             "the partitioner does not keep its result, which the backward reads and cannot compute again");
-      return true;
-    });
-  }
-
-  /// Goes from what backward reads to what is saved. `again`: of a value that is no input, is it computed again?
-  template <class F>
-  void part(F&& again) {
     again_.assign(g_.values.size(), false);
     saved_.assign(g_.values.size(), false);
-    auto want = [&](ValueId v) {
+    std::function<void(ValueId)> want = [&](ValueId v) {
       if (saved_[v.v] || again_[v.v]) return;
-      const bool computed = maker(v) && again(v);
-      (computed ? again_ : saved_)[v.v] = true;
-      if (computed) pending_.push_back(v);
+      const auto i = static_cast<std::size_t>(variable[v.v]);
+      const Node* n = maker(v);
+      // Too large a graph for a cut: what is read is saved, views are made again.
+      const bool again = n && (labels ? (*labels)[computed(i)] : graph::op(n->op).cls == OpClass::View);
+      (again ? again_ : saved_)[v.v] = true;
+      if (again) pending_.push_back(v);
     };
     for (std::uint32_t v = 0; v < g_.values.size(); ++v)
       if (read_[v]) want({v});
     while (!pending_.empty()) {
       const ValueId v = pending_.back();
       pending_.pop_back();
-      graph::for_each_value(*maker(v), want);
+      graph::for_each_value(*maker(v), [&](ValueId a) { want(a); });
     }
   }
 
@@ -377,11 +312,6 @@ class Cutter {
 };
 
 }  // namespace
-
-std::vector<CutValue> cut_values(const Graph& joint, const Marks& marks) {
-  Graph& same = const_cast<Graph&>(joint);  // values() changes nothing
-  return Cutter(same, marks, {}).values();
-}
 
 Partition partition(Graph& joint, const Marks& marks, const CutRules& rules) {
   return Cutter(joint, marks, rules).run();

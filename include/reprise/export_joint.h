@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "reprise/autograd.h"
 #include "reprise/export.h"
 
 /// A function together with its derivative, as programs (docs/export.md, "A function and its derivative"). The joint
@@ -26,42 +25,16 @@ struct SavedForBackward {
   std::vector<Int> numbers;  ///< sizes, and where the generator stood
 };
 
-/// A value of a joint graph that a forward may keep for its backward: neither an argument, which is kept where it is
-/// read, nor a view, which is made again of what it shows.
-struct JointValue {
-  std::string value;  ///< "%12", as JointFunction::graph() has it
-  std::string op;     ///< what computes it: "softmax"
-  std::string scope;  ///< "layers[0].attention"; "" outside of modules
-  SourceLoc where;
-  DType dtype = DType::Float32;
-  std::vector<std::int64_t> sizes;   ///< the traced ones
-  std::int64_t bytes = 0;            ///< at these
-  bool read = false;                 ///< the derivative reads it, rather than only what is computed of it
-  bool result = false;               ///< the function gives it anyway: keeping it takes no memory
-  bool again = false;                ///< it can be computed again (no random draw without its place, no effect)
-  std::vector<std::size_t> made_of;  ///< of which of these values it is computed
-};
-/// A rule of the user's: which of the values, by number, the forward keeps. What the backward needs of the others it
-/// computes again, of what is kept and of arguments.
-using JointPartitioner = std::function<std::vector<std::size_t>(const std::vector<JointValue>&)>;
-
 namespace detail {
 
 struct JointAccess;
-
-/// How a joint graph is cut.
-struct JointRule {
-  BackwardKeeps keeps = BackwardKeeps::MinimumCut;
-  std::vector<bool> kept{};  ///< by JointValue, where a user's rule decides; else empty
-};
 
 /// A joint graph that is cut. Immutable.
 struct JointCut {
   ExportedProgram forward, backward;
   std::string joint;                           ///< the graph before the cut
-  std::vector<JointValue> values;              ///< of it
   std::size_t results = 0, numbers = 0;        ///< of the function: tensors, numbers
-  std::vector<std::string> tangents{};         ///< "result 0", "cache after the call"
+  std::vector<std::string> tangents{};         ///< "result 0"
   std::vector<std::uint32_t> tangents_read{};  ///< by tangent of the backward: which of these
   std::vector<std::string> gradients{};        ///< paths of inputs
   std::vector<std::int32_t> gradients_made{};  ///< by input: which result of the backward; -1: none flows
@@ -77,7 +50,6 @@ class JointForward {
   /// Called as the function is. Throws as LoadedProgram does for a call outside of the guards.
   template <class... A>
   std::pair<std::vector<Tensor>, SavedForBackward> operator()(const A&... args) const {
-    const NoGradScope off;  // the derivative is the backward's
     return taken_apart(function_.call(args...));
   }
   const ExportedProgram& program() const { return cut_->forward; }  ///< results are the function's, then the saved ones
@@ -101,10 +73,8 @@ class JointBackward {
   /// Throws InvalidArgument for another number of tangents, and as LoadedProgram does.
   std::vector<Tensor> operator()(const SavedForBackward& saved, const std::vector<Tensor>& given,
                                  SourceLoc loc = SourceLoc::current()) const;
-  const ExportedProgram& program() const { return cut_->backward; }  ///< of "saved", "tangents" and "numbers"
-  /// What a tangent is of: "result 0", a differentiable result (none is an argument itself); "x after the call", an
-  /// argument that the function has written and that wants a gradient then.
-  const std::vector<std::string>& tangents() const { return cut_->tangents; }
+  const ExportedProgram& program() const { return cut_->backward; }            ///< of "saved", "tangents" and "numbers"
+  const std::vector<std::string>& tangents() const { return cut_->tangents; }  ///< "result 0": differentiable results
   const std::vector<std::string>& gradients() const { return cut_->gradients; }  ///< paths of inputs that want one
 
  private:
@@ -121,20 +91,14 @@ class JointFunction {
   /// The joint graph's text: `tangent(%r, i)` stands for the gradient that comes in for a result, `gradient(%v, i)`
   /// says what goes out for an input.
   const std::string& graph() const { return first_->joint; }
-  /// What a forward may keep, in the graph's order.
-  const std::vector<JointValue>& values() const { return first_->values; }
   /// Cuts the joint graph. Another choice than the fewest bytes traces the function again.
   std::pair<JointForward, JointBackward> partition(BackwardKeeps keeps = BackwardKeeps::MinimumCut,
                                                    SourceLoc loc = SourceLoc::current()) const;
-  /// The same by a rule of the user's. Throws what the rule throws, InvalidArgument for a number that is no value's,
-  /// NotTraceable, with the operator and its line, where it leaves out what can only be kept (JointValue::again).
-  std::pair<JointForward, JointBackward> partition(const JointPartitioner& rule,
-                                                   SourceLoc loc = SourceLoc::current()) const;
 
  private:
-  using Cut = std::function<std::shared_ptr<const detail::JointCut>(const detail::JointRule&, SourceLoc)>;
+  using Cut = std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, SourceLoc)>;
   friend struct detail::JointAccess;
-  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_({}, loc)) {}
+  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_(BackwardKeeps::MinimumCut, loc)) {}
   Cut cut_;
   std::shared_ptr<const detail::JointCut> first_;
 };
@@ -147,17 +111,17 @@ struct JointAccess {
     return JointFunction(std::move(cut), loc);
   }
 };
-std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, const JointRule&, SourceLoc);
+std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps, SourceLoc);
 
 template <class F, class... A>
 std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function, ExportOptions options,
-                                                  const JointRule& rule, SourceLoc loc, A&... args) {
+                                                  BackwardKeeps keeps, SourceLoc loc, A&... args) {
   static_assert(Takes<F&, A&...>,
                 "reprise: a function is exported with arguments that it does not take: types that do not convert to "
                 "its parameters");
   if constexpr (call_fits<F&, A&...>()) {
     void* const at[] = {address_of(args)..., nullptr};
-    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), rule, loc);
+    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps, loc);
   } else {
     static_cast<void>(Misfitting<F&, A&...>()), std::terminate();  // it does not compile
   }
@@ -167,10 +131,9 @@ std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function
 
 /// Traces f(args...) with its derivative, which runs nothing: tensors need hold nothing, and may be shape-only. The
 /// inputs that want gradients are those arguments, fields and captured tensors that do; where none does, all arguments
-/// of floating dtypes. The function may write arguments: gradients are by what they held before the call, and what they
-/// hold after it has a tangent of its own. Results that are views are views of the forward's results or arguments, and
-/// have tangents as others do. Throws as export_program() does; InvalidArgument where no result depends on what wants a
-/// gradient, and for ExportOptions::trace_joint, which is of export_program().
+/// of floating dtypes. Throws as export_program() does; NotTraceable for a function that writes what wants a gradient,
+/// or returns views of its own results; InvalidArgument where no result depends on what wants one, and for
+/// ExportOptions::trace_joint, which is of export_program().
 template <class F, class... A>
 JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions options = {},
                            SourceLoc loc = SourceLoc::current()) {
@@ -179,10 +142,9 @@ JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions op
                 "reprise: export_joint() takes a function, a lambda or an object with operator(): this is none");
   const detail::FunctionObject function = detail::function_object(std::forward<F>(f));
   return detail::JointAccess::function(
-      [function, given = detail::adapted_for<Function>(args), options](const detail::JointRule& rule,
-                                                                       SourceLoc at) mutable {
+      [function, given = detail::adapted_for<Function>(args), options](BackwardKeeps keeps, SourceLoc at) mutable {
         return std::apply(
-            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, rule, at, a...); }, given);
+            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, at, a...); }, given);
       },
       loc);
 }

@@ -141,7 +141,6 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
     tracer.freeze = options.freeze;
-    tracer.by_value = options.joint != nullptr;
     tracer.decides = options.branches;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
@@ -179,7 +178,8 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
         bail(Bail::changes_tape, "compile", {},
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
-      if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps), options.joint);
+      if (joint && options.joint) *options.joint = graph::print(traced.graph);
+      if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps));
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;

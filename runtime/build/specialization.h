@@ -21,8 +21,6 @@
 
 namespace reprise::detail {
 
-struct JointWish;  // runtime/trace/joint.h
-
 /// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it
 /// is published; never moves.
 struct Specialization {
@@ -170,7 +168,7 @@ struct TraceOptions {
   bool branches = false;                                           ///< it may branch on values; false: that ends it
   Outcomes path = {};                                              ///< decisions that are known
   kernels::Mode mode = kernels::Mode::Full;                        ///< of what runs to know others
-  JointWish* joint = nullptr;                                      ///< the joint graph is exported; null: it is not
+  std::string* joint = nullptr;                                    ///< takes the text of the joint graph
 };
 
 /// What a trace had seen by its end, whichever that was.

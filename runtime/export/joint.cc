@@ -22,9 +22,8 @@ std::int32_t leaf_of(const SavedValue& s, const Traced& t, std::size_t results, 
     case SavedValue::Where::Input: return input_itself(s.index);
     case SavedValue::Where::Result: return t.tensor_results[s.index];
     case SavedValue::Where::Own: return t.tensor_results[results + own];
-    case SavedValue::Where::Base: break;  // of results as values there are none (Tracer::by_value)
+    case SavedValue::Where::Base: break;
   }
-  REPRISE_CHECK(false, "a saved value is nobody's");
   return -1;
 }
 
@@ -46,13 +45,23 @@ void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOption
   if (!g || !g->backward)
     fail(ErrorCode::InvalidArgument, kOp, loc, "no result of ", o.name,
          " depends on an argument or a captured tensor that wants a gradient");
+  auto refuse = [&](const auto&... why) {
+    fail(ErrorCode::NotTraceable, kOp, loc, o.name, " cannot be exported with its derivative: ", why...);
+  };
   for (const auto& i : t.graph.inputs) inputs.push_back(t.graph.values[i.value.v].name);
+  for (const Joint::Output& of : g->joint.outputs) {
+    if (of.of == Joint::Output::Of::Input) refuse(inputs[of.index], " is written, and wants a gradient afterwards");
+    if (of.of != Joint::Output::Of::Result)
+      refuse("result ", of.index, " is a view of another one, or of nothing returned");
+  }
+  if (!g->joint.views.empty()) refuse("result ", g->joint.views[0], " is a view of an argument, or of another result");
   results = t.tensor_results.size() - g->own, numbers = t.int_results.size() - g->numbers;
   std::vector<std::int32_t> saved;
   std::size_t own = 0;
   for (const SavedValue& s : g->saved) {
     saved.push_back(leaf_of(s, t, results, own));
     own += s.where == SavedValue::Where::Own;
+    if (saved.back() == -1) refuse("what is saved for the backward is viewed by a result");
   }
   t.tensor_results.resize(results);
   t.tensor_results.insert(t.tensor_results.end(), saved.begin(), saved.end());
@@ -70,15 +79,14 @@ void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOption
   gradients = g;
 }
 
-std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOptions options, const JointRule& rule,
+std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOptions options, BackwardKeeps keeps,
                                                   SourceLoc loc) {
   if (options.trace_joint)
     fail(ErrorCode::InvalidArgument, kOp, loc,
          "trace_joint is of export_program(): here the derivative is of all results");
   const std::string name = options.name;
   CutRequest cut;
-  cut.keeps = rule.keeps;
-  if (!rule.kept.empty()) cut.joint.kept = &rule.kept;
+  cut.keeps = keeps;
   ExportedProgram forward = export_forward(call, std::move(options), cut, loc);
   const Gradients& g = *cut.gradients;
   const NoGradScope off;
@@ -88,12 +96,9 @@ std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOption
       NamedBackward{{g.graph}},
       std::tuple(std::vector<Tensor>(a.tensors.begin(), first), std::vector<Tensor>(first, a.tensors.end()), a.numbers),
       {.name = name + " backward", .arguments = {"saved", "tangents", "numbers"}}, loc);
-  auto made = std::make_shared<JointCut>(
-      JointCut{std::move(forward), std::move(backward), std::move(cut.joint.text), std::move(cut.joint.values)});
+  auto made = std::make_shared<JointCut>(JointCut{std::move(forward), std::move(backward), std::move(cut.joint)});
   made->results = cut.results, made->numbers = cut.numbers;
-  for (const Joint::Output& of : g.joint.outputs)
-    made->tangents.push_back(of.of == Joint::Output::Of::Input ? cut.inputs[of.index] + " after the call"
-                                                               : "result " + std::to_string(of.index));
+  for (const Joint::Output& of : g.joint.outputs) made->tangents.push_back("result " + std::to_string(of.index));
   made->tangents_read = g.tangents;
   for (std::size_t i = 0; i < g.joint.inputs.size(); ++i) {
     if (g.joint.inputs[i].by_base) continue;
@@ -129,7 +134,6 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
     if (!given[i].defined()) refuse("the tangent of ", cut_->tangents[i], " is undefined");
     tangents.push_back(given[i]);
   }
-  const NoGradScope off;
   const std::vector<Tensor> made = function_(saved.tensors, tangents, saved.numbers);
   std::vector<Tensor> gradients;
   for (const std::int32_t i : cut_->gradients_made)
@@ -138,21 +142,7 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
 }
 
 std::pair<JointForward, JointBackward> JointFunction::partition(BackwardKeeps keeps, SourceLoc loc) const {
-  const std::shared_ptr<const detail::JointCut> cut =
-      keeps == BackwardKeeps::MinimumCut ? first_ : cut_({.keeps = keeps}, loc);
-  return {JointForward(cut), JointBackward(cut)};
-}
-std::pair<JointForward, JointBackward> JointFunction::partition(const JointPartitioner& rule, SourceLoc loc) const {
-  detail::JointRule chosen;
-  chosen.kept.resize(values().size());
-  for (const std::size_t i : rule(values())) {
-    if (i >= chosen.kept.size())
-      fail(ErrorCode::InvalidArgument, "JointFunction::partition", loc, "the rule keeps value ", i, " of ",
-           chosen.kept.size());
-    chosen.kept[i] = true;
-  }
-  if (chosen.kept.empty()) return partition(BackwardKeeps::MinimumCut, loc);  // arguments are all there is to keep
-  const std::shared_ptr<const detail::JointCut> cut = cut_(chosen, loc);
+  const std::shared_ptr<const detail::JointCut> cut = keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, loc);
   return {JointForward(cut), JointBackward(cut)};
 }
 

@@ -12,7 +12,6 @@
 #include "guards/shape_env.h"
 #include "passes/partition.h"
 #include "reprise/compile.h"
-#include "reprise/export_joint.h"
 #include "runtime/trace/tape_views.h"
 
 namespace reprise::detail {
@@ -56,7 +55,6 @@ struct Joint {
   };
   std::vector<Input> inputs;  ///< by gradient
   std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
-  bool by_value = false;  ///< Tracer::by_value
 };
 
 /// How a call's results come onto the tape, and what runs behind them. Shared by a specialization and the nodes that it
@@ -73,14 +71,8 @@ void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const T
 /// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape
 /// has forgotten the trace's tensors. `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
-/// A joint graph that leaves the process (reprise/export_joint.h): what is told of it, and asked for.
-struct JointWish {
-  const std::vector<bool>* kept = nullptr;  ///< passes::CutRules::kept
-  std::string text;                         ///< of the graph before the cut, in normal form
-  std::vector<JointValue> values;           ///< passes::cut_values
-};
 /// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
-std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, passes::Partitioner, JointWish* = nullptr);
+std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, passes::Partitioner);
 
 /// How many of a replay's last tensors and integers are not the function's results.
 std::size_t saved_tensors(const Gradients&);

@@ -97,29 +97,7 @@ std::vector<bool> leaves_checkpoint(const graph::Graph& g, const Joint& joint) {
   return leaves;
 }
 
-/// What there is to keep, for those who are asked.
-std::vector<JointValue> told(const graph::Graph& g, const passes::Marks& marks) {
-  std::vector<std::size_t> number(g.values.size());  // as the graph's text counts
-  std::size_t next = 0;
-  for (const graph::InputSpec& in : g.inputs) number[in.value.v] = next++;
-  for (const graph::Node& n : g.nodes)
-    for (const graph::ValueId r : n.results) number[r.v] = next++;
-  std::vector<JointValue> all;
-  for (const passes::CutValue& c : passes::cut_values(g, marks)) {
-    const graph::Node& n = g.nodes[static_cast<std::size_t>(g.values[c.value.v].node)];
-    JointValue& v = all.emplace_back();
-    v.value = "%" + std::to_string(number[c.value.v]);
-    v.op = graph::op(n.op).schema.name, v.where = n.info.loc;
-    if (n.info.scope) v.scope = *n.info.scope;
-    v.dtype = g.meta(c.value).dtype;
-    for (const Int& s : g.meta(c.value).layout.sizes) v.sizes.push_back(s.hint());
-    v.bytes = c.bytes, v.read = c.read, v.result = c.result, v.again = c.again;
-    v.made_of.assign(c.made_of.begin(), c.made_of.end());
-  }
-  return all;
-}
-
-passes::Partition cut(graph::Graph& g, const Joint& joint, passes::Partitioner by, JointWish* wish) {
+passes::Partition cut(graph::Graph& g, const Joint& joint, passes::Partitioner by) {
   const guards::LibraryScope operators;  // the program's own arithmetic is over
   auto keep = [&](const graph::Node& n) {
     for (const auto& c : joint.checkpoints)
@@ -134,16 +112,14 @@ passes::Partition cut(graph::Graph& g, const Joint& joint, passes::Partitioner b
       if (graph::op(n.op).cls == graph::OpClass::Composite) of_composites.emplace(n.info.sequence, keep(n));
   passes::normalize(g);
   const std::vector<bool> leaves = leaves_checkpoint(g, joint);
-  const passes::Marks marks{operators::tangent_op(), operators::gradient_op()};
-  if (wish) wish->text = graph::print(g), wish->values = told(g, marks);
-  return passes::partition(g, marks,
+  return passes::partition(g, {operators::tangent_op(), operators::gradient_op()},
                            {by,
                             [&](const graph::Node& n) {
                               if (leaves[static_cast<std::size_t>(&n - g.nodes.data())]) return passes::Keep::MustSave;
                               const auto known = of_composites.find(n.info.sequence);
                               return known == of_composites.end() ? keep(n) : known->second;
                             },
-                            kernels::is_costly, wish ? wish->kept : nullptr});
+                            kernels::is_costly});
 }
 
 }  // namespace
@@ -233,18 +209,15 @@ TensorMeta shown(const graph::Graph& g, const Joint::Output& o, TensorMeta value
 
 }  // namespace
 
-std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, passes::Partitioner by, JointWish* wish) {
+std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, passes::Partitioner by) {
   auto made = std::make_shared<Gradients>();
   made->joint = joint;
   made->name = t.graph.name;
   graph::Graph& g = t.graph;
-  std::unique_ptr<const TapeViews> views;
-  if (!joint.by_value) {
-    views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
-    check_views(joint, views.get());
-  }
+  const std::unique_ptr<const TapeViews> views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
+  check_views(joint, views.get());
   if (joint.outputs.empty()) return nullptr;
-  passes::Partition p = cut(g, joint, by, wish);
+  passes::Partition p = cut(g, joint, by);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)
     made->expected.push_back(g.meta(g.outputs[i].value));
