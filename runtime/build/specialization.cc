@@ -179,7 +179,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
       if (joint && options.joint) *options.joint = graph::print(traced.graph);
-      if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps));
+      if (joint) traced.gradients = cut_gradients(traced, *joint, {partitioner(options.keeps), options.partition, options.second_order, options.registered.get()});
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;
@@ -318,6 +318,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
       } else {
         recipe.emplace();
+        recipe->patterns = std::move(traced.joint_patterns);
         if (call.backend && traced.data.empty())
           by_backend = runtime::ask_backend(traced.graph, call.backend, call.name);
         {
@@ -589,6 +590,10 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
   const bool reshapes = !reshaped.empty() && TapeViews::is_followed();
   if (reshapes) [[unlikely]]
     check_reshaped(reshaped, f, s.name);
+  // What is compared with the traced program is read again behind the replay, and so is what stages pass on, and what a
+  // backend's function was called with if that throws.
+  if (s.check || s.by_backend || !s.before.empty()) [[unlikely]]
+    outputs.given = nullptr;
   std::vector<std::int64_t> view_numbers;
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;
