@@ -49,7 +49,8 @@ struct DerivativeAgain {
   std::size_t n_values = 0;  ///< of the forward's, that these depend on
 };
 /// Of a functional joint graph, before its normal form is made.
-std::shared_ptr<DerivativeAgain> derivative_again(const graph::Graph&, const Joint&, DType default_dtype);
+std::shared_ptr<DerivativeAgain> derivative_again(const graph::Graph&, const Joint&, const autograd::OffTape&,
+                                                  DType default_dtype);
 /// What a call keeps for it, beside what its backward keeps. `all`: whatever it needs.
 struct KeptForAgain {
   KeptForAgain() = default;

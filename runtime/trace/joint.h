@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/off_tape.h"
 #include "autograd/trace_tape.h"
 #include "graph/graph.h"
 #include "guards/shape_env.h"
@@ -78,6 +79,7 @@ struct CutBy {
   PartitionFunction choose = {};                   ///< CompileOptions::partition
   bool second_order = false;                       ///< CompileOptions::second_order
   const passes::Registered* registered = nullptr;  ///< passes and patterns before the cut; null: none
+  autograd::OffTape off_tape = {};                 ///< what the function has done that the graph does not say
 };
 /// What a partitioner or a checkpoint's rule asks for cannot be. It says what the program's choice is worth, so it is
 /// told at every such call.

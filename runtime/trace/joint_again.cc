@@ -3,6 +3,7 @@
 // which is compiled when it is first asked for, with a joint graph of its own: so derivatives of any order follow.
 #include <algorithm>
 
+#include "autograd/off_tape.h"
 #include "autograd/state.h"
 #include "base/errors.h"
 #include "graph/map_values.h"
@@ -45,12 +46,17 @@ std::vector<bool> needed_for_gradients(const Graph& g) {
 }
 
 /// Empty: the gradients follow from the arguments as they were before the call, and computing them does nothing else.
-std::string why_not(const Graph& g, const Joint& joint, const std::vector<bool>& needed) {
+std::string why_not(const Graph& g, const Joint& joint, const autograd::OffTape& off,
+                    const std::vector<bool>& needed) {
+  if (off.custom) return "it calls a Function, whose derivative is the program's";
+  if (off.gradients_off) return "it turns gradients off for a part";
+  if (off.detached) return "it takes a tensor off the tape (detach_)";
   for (const Joint::Input& i : joint.inputs)
     if (i.by_base) return "an argument is a view that is written";
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     if (!needed[i] || g.nodes[i].op == operators::tangent_op() || g.nodes[i].op == operators::gradient_op()) continue;
     const graph::Effects& effects = graph::effects_of(g.nodes[i]);
+    if (graph::op(g.nodes[i].op).cls == graph::OpClass::Control) return "it has a branch or a loop";
     if (!effects.repeatable() || effects.exit) return std::string(graph::op(g.nodes[i].op).name()) + " has an effect";
     std::string written;
     graph::for_each_value(g.nodes[i], [&](ValueId v) {
@@ -65,10 +71,11 @@ std::string why_not(const Graph& g, const Joint& joint, const std::vector<bool>&
 
 }  // namespace
 
-std::shared_ptr<DerivativeAgain> derivative_again(const Graph& g, const Joint& joint, DType default_dtype) {
+std::shared_ptr<DerivativeAgain> derivative_again(const Graph& g, const Joint& joint, const autograd::OffTape& off,
+                                                  DType default_dtype) {
   auto made = std::make_shared<DerivativeAgain>();
   const std::vector<bool> needed = needed_for_gradients(g);
-  made->why_not = why_not(g, joint, needed);
+  made->why_not = why_not(g, joint, off, needed);
   if (!made->why_not.empty()) return made;
   auto of = std::make_shared<BackwardGraph>();
   Graph& b = of->graph;
@@ -103,6 +110,11 @@ std::shared_ptr<DerivativeAgain> derivative_again(const Graph& g, const Joint& j
   for (std::size_t i = 0; i < g.nodes.size(); ++i) {
     const Node& n = g.nodes[i];
     if (!needed[i] || n.op == operators::tangent_op()) continue;
+    // A node's own result has its place where it is read: a derivative does not end there.
+    if (n.info.loc.file == autograd::kReadsOwnResult) {
+      now[n.results[0].v] = now[std::get<ValueId>(n.args[0]).v];
+      continue;
+    }
     if (n.op != operators::gradient_op()) {
       graph::append_copy(g, n, b, now);
       continue;

@@ -261,7 +261,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   const std::unique_ptr<const TapeViews> views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
   check_views(joint, views.get());
   if (joint.outputs.empty()) return nullptr;
-  made->again = derivative_again(g, joint, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));
+  made->again = derivative_again(g, joint, by.off_tape, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));
   made->second_order = by.second_order;
   if (made->again->function)
     describe_traces(*compiled_of(*made->again->function),

@@ -67,6 +67,11 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
       graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
       f.trace(f.held.get(), tracer, frame);
+      {
+        const autograd::Aside aside;
+        tape.end();
+        tracer.drop_places();
+      }
       passes::FirstFormScope values;
       Traced made = tracer.finish();
       if (made.unrepeatable) refuse(bail_text(*made.unrepeatable));
