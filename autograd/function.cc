@@ -1,6 +1,7 @@
 // Functions whose derivative the program tells (reprise::Function).
 #include <algorithm>
 
+#include "autograd/off_tape.h"
 #include "autograd/saved.h"
 #include "autograd/shadow.h"
 #include "autograd/state.h"
@@ -115,6 +116,7 @@ struct FunctionCall {
       c.to_save_.clear();
       return made;
     }
+    off_tape.custom = true;
     node->traced = graph::call_numbers.latest;
     for (std::uint32_t i = 0; i < made.size(); ++i) {
       Tensor& t = made[i];

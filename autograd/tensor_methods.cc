@@ -1,4 +1,5 @@
 // Methods of Tensor that ask the tape.
+#include "autograd/off_tape.h"
 #include "autograd/state.h"
 #include "autograd/tape.h"
 #include "autograd/tape_undo.h"
@@ -141,6 +142,7 @@ Tensor Tensor::detach_(SourceLoc loc) const {
          "of a view: what is written through it would be lost to its base; detach() gives a tensor of its own");
   if (current_trace && (!t.trace || s->from_outside)) bail(Bail::changes_tape, "detach_", loc);
   autograd::TraceTape::note_recorded();
+  autograd::off_tape.detached = true;
   autograd::TapeUndo::note(*this);
   s->wants = false;
   autograd::Edge before = std::exchange(s->made_by, {});

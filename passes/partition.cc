@@ -143,6 +143,28 @@ class Cutter {
            graph::op(n.op).cls != OpClass::Control && graph::op(n.op).cls != OpClass::Transfer;
   }
 
+  [[noreturn]] void refuse_again(const Node& n, const char* who) const {
+    fail(ErrorCode::InvalidArgument, std::string(graph::op(n.op).name()).c_str(), n.info.loc,
+         "cannot be computed again in the backward of ", rules_.function, ", and ", who,
+         ": it has an effect, draws numbers without a seed, or is a branch or a transfer. Save it");
+  }
+
+  /// What the program makes of the partitioner's choice.
+  void ask_program(const std::vector<ValueId>& order, const std::optional<std::vector<bool>>& labels,
+                   std::vector<std::optional<bool>>& chosen) const {
+    std::vector<CutChoice> choices;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const ValueId v = order[i];
+      const Node* n = maker(v);
+      if (!n || graph::op(n->op).cls == OpClass::View) continue;
+      choices.push_back({v, bytes_at_hints(g_.meta(v)), read_[v.v], result_[v.v], can_run_again(*n), forward_[v.v],
+                         !labels || !(*labels)[i * 2]});
+    }
+    std::sort(choices.begin(), choices.end(), [](const auto& a, const auto& b) { return a.value.v < b.value.v; });
+    rules_.choose(choices);
+    for (const CutChoice& c : choices) chosen[c.value.v] = c.save;
+  }
+
   void choose() {
     // Values that backward might want: those it reads, and what these are made of.
     std::vector<ValueId> order;
@@ -172,6 +194,9 @@ class Cutter {
       if (!n || result_[v.v]) save = 1;      // its caller has it
       if (can && !forward_[v.v]) again = 1;  // somewhere it is computed once
       const Keep keep = n && !view ? keep_of(*n) : Keep::AsItCosts;
+      // The walk over the tape would do its effect once more.
+      if (keep == Keep::MustRecompute && !can && rules_.keep(*n) == keep && !graph::effects_of(*n).repeatable())
+        refuse_again(*n, "the rule of its checkpoint says MustRecompute");
       if (keep == Keep::MustSave) again = kNever;
       if (keep == Keep::PreferSave) again = std::max(again, bytes * 2);
       if (keep == Keep::MustRecompute && can) again = std::min(again, bytes), save = kNever / 2;
@@ -191,6 +216,8 @@ class Cutter {
       if (read_[v.v]) out_.bytes_of_all += n ? bytes : 0;
     }
     const std::optional<std::vector<bool>> labels = cut.solve();
+    std::vector<std::optional<bool>> chosen(g_.values.size());  // by value: is it saved?
+    if (rules_.choose) ask_program(order, labels, chosen);
     again_.assign(g_.values.size(), false);
     saved_.assign(g_.values.size(), false);
     std::function<void(ValueId)> want = [&](ValueId v) {
@@ -198,7 +225,10 @@ class Cutter {
       const auto i = static_cast<std::size_t>(variable[v.v]);
       const Node* n = maker(v);
       // Too large a graph for a cut: what is read is saved, views are made again.
-      const bool again = n && (labels ? (*labels)[computed(i)] : graph::op(n->op).cls == OpClass::View);
+      const bool again = n && (chosen[v.v] ? !*chosen[v.v]
+                               : labels    ? (*labels)[computed(i)]
+                                           : graph::op(n->op).cls == OpClass::View);
+      if (again && chosen[v.v] && !can_run_again(*n)) refuse_again(*n, "the partitioner does not save it");
       (again ? again_ : saved_)[v.v] = true;
       if (again) pending_.push_back(v);
     };

@@ -94,11 +94,14 @@ class JointFunction {
   /// Cuts the joint graph. Another choice than the fewest bytes traces the function again.
   std::pair<JointForward, JointBackward> partition(BackwardKeeps keeps = BackwardKeeps::MinimumCut,
                                                    SourceLoc loc = SourceLoc::current()) const;
+  /// The same by a partitioner of the program's own (partition.h).
+  std::pair<JointForward, JointBackward> partition(PartitionFunction choose,
+                                                   SourceLoc loc = SourceLoc::current()) const;
 
  private:
-  using Cut = std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, SourceLoc)>;
+  using Cut = std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, const PartitionFunction&, SourceLoc)>;
   friend struct detail::JointAccess;
-  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_(BackwardKeeps::MinimumCut, loc)) {}
+  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_(BackwardKeeps::MinimumCut, {}, loc)) {}
   Cut cut_;
   std::shared_ptr<const detail::JointCut> first_;
 };
@@ -111,17 +114,20 @@ struct JointAccess {
     return JointFunction(std::move(cut), loc);
   }
 };
-std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps, SourceLoc);
+std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps,
+                                                  const PartitionFunction&, SourceLoc);
 
 template <class F, class... A>
 std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function, ExportOptions options,
-                                                  BackwardKeeps keeps, SourceLoc loc, A&... args) {
+                                                  BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc loc,
+                                                  A&... args) {
   static_assert(Takes<F&, A&...>,
                 "reprise: a function is exported with arguments that it does not take: types that do not convert to "
                 "its parameters");
   if constexpr (call_fits<F&, A&...>()) {
     void* const at[] = {address_of(args)..., nullptr};
-    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps, loc);
+    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps, choose,
+                             loc);
   } else {
     static_cast<void>(Misfitting<F&, A&...>()), std::terminate();  // it does not compile
   }
@@ -142,9 +148,10 @@ JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions op
                 "reprise: export_joint() takes a function, a lambda or an object with operator(): this is none");
   const detail::FunctionObject function = detail::function_object(std::forward<F>(f));
   return detail::JointAccess::function(
-      [function, given = detail::adapted_for<Function>(args), options](BackwardKeeps keeps, SourceLoc at) mutable {
+      [function, given = detail::adapted_for<Function>(args), options](
+          BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc at) mutable {
         return std::apply(
-            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, at, a...); }, given);
+            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, choose, at, a...); }, given);
       },
       loc);
 }

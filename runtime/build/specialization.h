@@ -160,6 +160,8 @@ struct TraceOptions {
   bool static_sizes = false;        ///< CompileOptions::static_sizes
   Freeze freeze = Freeze::Nothing;  ///< CompileOptions::freeze
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;                 ///< CompileOptions::keeps
+  PartitionFunction partition = {};                                ///< CompileOptions::partition
+  bool second_order = false;                                       ///< CompileOptions::second_order
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
   Backend backend = {};                                            ///< CompileOptions::backend
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words

@@ -80,13 +80,13 @@ void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOption
 }
 
 std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOptions options, BackwardKeeps keeps,
-                                                  SourceLoc loc) {
+                                                  const PartitionFunction& choose, SourceLoc loc) {
   if (options.trace_joint)
     fail(ErrorCode::InvalidArgument, kOp, loc,
          "trace_joint is of export_program(): here the derivative is of all results");
   const std::string name = options.name;
   CutRequest cut;
-  cut.keeps = keeps;
+  cut.keeps = keeps, cut.choose = choose;
   ExportedProgram forward = export_forward(call, std::move(options), cut, loc);
   const Gradients& g = *cut.gradients;
   const NoGradScope off;
@@ -142,7 +142,11 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
 }
 
 std::pair<JointForward, JointBackward> JointFunction::partition(BackwardKeeps keeps, SourceLoc loc) const {
-  const std::shared_ptr<const detail::JointCut> cut = keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, loc);
+  const std::shared_ptr<const detail::JointCut> cut = keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, {}, loc);
+  return {JointForward(cut), JointBackward(cut)};
+}
+std::pair<JointForward, JointBackward> JointFunction::partition(PartitionFunction choose, SourceLoc loc) const {
+  const std::shared_ptr<const detail::JointCut> cut = cut_(BackwardKeeps::MinimumCut, choose, loc);
   return {JointForward(cut), JointBackward(cut)};
 }
 

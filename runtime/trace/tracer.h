@@ -19,6 +19,7 @@
 #include "runtime/call/call_frame.h"
 #include "runtime/trace/decisions.h"
 #include "runtime/trace/function_bytes.h"
+#include "passes/pass.h"
 #include "runtime/trace/made_sizes.h"
 #include "runtime/trace/result_wrappers.h"
 #include "runtime/trace/variables.h"
@@ -205,6 +206,7 @@ struct Traced {
   std::vector<std::uint32_t> same_as;
   std::vector<std::uint32_t> frozen;          ///< inputs on frozen storages that it does not write, ascending
   std::vector<std::uint32_t> frozen_written;  ///< those that it does
+  std::vector<passes::PatternRecord> joint_patterns;  ///< that were replaced in the joint graph, or came near
   /// what is captured and not written is declared frozen (Freeze::Captured)
   bool freezes_captured = false;
   /// arguments of which the function looked at nothing, ascending: any tensor may stand there
