@@ -148,6 +148,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
     tracer.freeze = options.freeze;
+    tracer.by_value = options.joint != nullptr;
     tracer.decides = options.branches;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
@@ -188,7 +189,10 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
       if (joint && options.joint) *options.joint = graph::print(traced.graph);
-      if (joint) traced.gradients = cut_gradients(traced, *joint, {partitioner(options.keeps), options.partition, options.second_order, options.registered.get(), off});
+      if (joint)
+        traced.gradients = cut_gradients(
+            traced, *joint,
+            {partitioner(options.keeps), options.partition, options.second_order, options.registered.get(), off});
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;
