@@ -10,6 +10,7 @@
 #include "autograd/trace_tape.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/warning.h"
 #include "graph/call_numbers.h"
 #include "reprise/ops.h"
 
@@ -66,6 +67,9 @@ std::vector<Tensor> apply(Node& n, std::vector<Tensor> grads, const std::vector<
       if (e.code() == ErrorCode::NotTraceable) throw;
       throw Error(e.code(), e.op(), e.message() + " (in the derivative of '" + n.name() + "'" + call_text(n) + ")",
                   n.loc ? n.loc : e.where());
+    } catch (const std::exception& e) {  // the program's own, which it may know by its type
+      warning("the derivative of '" + n.name() + "'" + call_text(n) + " throws: " + e.what());
+      throw;
     }
     if (t_anomaly > 1) look_for_nan(n, given);
   } else {

@@ -25,9 +25,10 @@ enum class Channel : std::uint8_t {
   Epilogue,
   Compile,
   Branches,
-  Warning
+  Warning,
+  Joint
 };
-inline constexpr int kChannelCount = 12;
+inline constexpr int kChannelCount = 13;
 std::string_view channel_name(Channel);
 
 namespace detail {

@@ -84,8 +84,8 @@ class Cutter {
       case OpClass::Creation: return 1;
       case OpClass::Pointwise: return 1 + bytes / (rules_.is_costly(n.op) ? 64 : 256);
       case OpClass::Gather:
-      case OpClass::Join:
-      case OpClass::Random: return 1 + bytes / 4;
+      case OpClass::Join: return 1 + bytes / 4;
+      case OpClass::Random: return 1 + bytes / 8;  // less than what is made of it: a mask of a byte for each float
       case OpClass::Composite: return 1 + bytes / 2;
       case OpClass::Reduction: {
         std::int64_t read = 0;

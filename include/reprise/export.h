@@ -43,6 +43,11 @@ struct NamedSize {
   Dim size;
 };
 
+/// Does this thread trace a function to export it (export_program, export_module, export_joint)? Then is_compiling() is
+/// true, too. It is a constant of the program: what runs here must mean the same as in an eager call. Any thread; throws
+/// nothing.
+bool is_exporting() noexcept;
+
 struct ExportOptions {
   std::string name = "program";
   /// What the arguments are called, in order; those without a name are "arg 0", "arg 1", .... A module's tensors are

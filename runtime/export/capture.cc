@@ -275,6 +275,13 @@ struct RealTensors {
   ~RealTensors() { graph::thread_state.word = before; }
 };
 
+constinit thread_local bool t_exporting = false;
+/// While it lives, this thread exports.
+struct Exporting {
+  const bool before = std::exchange(t_exporting, true);
+  ~Exporting() { t_exporting = before; }
+};
+
 /// One call's way to a program.
 class Export {
  public:
@@ -323,6 +330,7 @@ class Export {
     FunctionBytes::Handles handles;
     TracedCall made = [&] {
       const RealTensors real;
+      const Exporting exporting;
       const GradModeScope gradients(options_.trace_joint || cut_ || is_grad_enabled());
       try {
         return trace_call(
@@ -415,3 +423,9 @@ ExportedProgram export_forward(const Call& call, ExportOptions options, CutReque
 }
 
 }  // namespace reprise::detail
+
+namespace reprise {
+
+bool is_exporting() noexcept { return detail::t_exporting && is_compiling(); }
+
+}  // namespace reprise

@@ -10,10 +10,12 @@
 #include "autograd/views.h"
 #include "base/bail.h"
 #include "base/errors.h"
+#include "base/line_text.h"
 #include "device/backend.h"
 #include "graph/tape_seam.h"
 #include "runtime/call/given.h"
 #include "runtime/trace/gradients.h"
+#include "runtime/trace/graph_call.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
@@ -41,15 +43,37 @@ struct BackwardNode final : autograd::Node {
       if (at) at += result.sizes.size();
     }
     grads.clear();
+    const bool looks = autograd::anomaly() > 1;
     const auto call = [&] {
-      if (!walked_last) return (*of->backward)(tensors, numbers);
+      if (!walked_last || looks) return (*of->backward)(tensors, numbers);
       const Given given{tensors, [](void* node) { static_cast<BackwardNode*>(node)->release(); }, this};
       return GivingCall::call(*of->backward, given, tensors, numbers);
     };
     const std::vector<Tensor> made = call();
+    if (looks) look_for_nan(tensors);
     for (std::size_t i = 0; i < given.size(); ++i)
       if (const std::int32_t o = of->gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
     return given;
+  }
+  /// Names the call of the function in whose derivative the first number comes that is none.
+  void look_for_nan(const std::vector<Tensor>& tensors) const {
+    graph::Graph all = of->graph->graph;
+    all.outputs.clear();
+    std::vector<const graph::Node*> makers;
+    for (const graph::Node& n : all.nodes)
+      for (graph::ValueId r : n.results)
+        if (is_floating(all.meta(r).dtype)) {
+          graph::OutputSpec& o = all.outputs.emplace_back();
+          o.value = r;
+          makers.push_back(&n);
+        }
+    const std::vector<Tensor> values = call_graph(all, tensors, NumbersOf(of->graph->numbers, numbers));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (values[i].defined() && values[i].isnan().any().item<bool>())
+        fail(ErrorCode::InvalidArgument, std::string(graph::op(makers[i]->op).name()).c_str(), makers[i]->info.loc,
+             "the derivative of ", of->name, " gives what is not a number, in that of the call ",
+             makers[i]->info.forward_of >= 0 ? "#" + std::to_string(makers[i]->info.forward_of) + " at " : "at ",
+             line_text(makers[i]->info.loc, "an unknown line"));
   }
   /// The same as a differentiable function of the arguments and the tangents.
   std::vector<Tensor> apply_again(const std::vector<Tensor>& grads) {

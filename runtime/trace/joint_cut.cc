@@ -143,7 +143,11 @@ passes::Partition cut(graph::Graph& g, const Joint& joint, const CutBy& by,
   if (by.registered)
     for (passes::PassRecord& r : passes::open_joint_graph(g, *by.registered, is_joint_mark))
       std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
-  // JOINTLOG
+  if (log::on(log::Channel::Joint)) {
+    const std::string table = joint_table(g);
+    log::event(log::Event::joint, g.name, "joint graph of " + std::to_string(g.nodes.size()) + " nodes:\n" + table,
+               {{"nodes", g.nodes.size()}, {"table", table}, {"graph", graph::print(g)}});
+  }
   const std::vector<bool> leaves = leaves_checkpoint(g, joint);
   try {
     return passes::partition(g, {operators::tangent_op(), operators::gradient_op()},
