@@ -97,8 +97,8 @@ class JointForward {
 class JointBackward {
  public:
   /// The gradients of gradients(), in order; undefined where none flows. `given` has a tensor for each of tangents(),
-  /// of the sizes and the dtype of that result; undefined stands for zeros only where the backward does not read it.
-  /// Throws InvalidArgument for another number of tangents, and as LoadedProgram does.
+  /// of the sizes and the dtype of that result, with any strides; undefined stands for zeros only where the backward
+  /// does not read it. Throws InvalidArgument for another number of tangents, and as LoadedProgram does.
   std::vector<Tensor> operator()(const SavedForBackward& saved, const std::vector<Tensor>& given,
                                  SourceLoc loc = SourceLoc::current()) const;
   const ExportedProgram& program() const { return cut_->backward; }  ///< of "saved", "tangents" and "numbers"

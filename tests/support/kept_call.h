@@ -43,7 +43,8 @@ class KeptCall {
         j["on"] = known == storages_.end() ? -1 : known->second;
         const Tensor copy = t.contiguous();
         const std::string name = "result " + std::to_string(i);
-        if (t.impl()->numel() > 0) tensors_.emplace(name, bytes_of(copy.impl()->data(), copy.impl()->numel() * item_size(t.dtype())));
+        if (t.impl()->numel() > 0)
+          tensors_.emplace(name, bytes_of(copy.impl()->data(), copy.impl()->numel() * item_size(t.dtype())));
         j["dtype"] = static_cast<int>(t.dtype()), j["sizes"] = std::vector(t.impl()->sizes, t.impl()->sizes + t.dim());
       }
       told["results"].push_back(std::move(j));
