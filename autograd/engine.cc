@@ -23,6 +23,21 @@ std::uint8_t exchange_anomaly(std::uint8_t a) { return std::exchange(t_anomaly, 
 
 namespace {
 
+/// A retained tape may be walked by several threads, and its nodes are only read.
+class LastWalk {
+ public:
+  LastWalk(Node& n, bool last) : node_(last ? &n : nullptr) {
+    if (node_) node_->walked_last = true;
+  }
+  ~LastWalk() {
+    if (node_) node_->walked_last = false;
+  }
+  LastWalk(const LastWalk&) = delete;
+
+ private:
+  Node* const node_;
+};
+
 std::string call_text(const Node& n) {
   return n.loc ? ", called at " + std::string(n.loc.file) + ":" + std::to_string(n.loc.line) : std::string();
 }
@@ -148,6 +163,7 @@ class Run {
         own = grads;
       }
       grads.clear();
+      const LastWalk last(n, !w_.retain_graph);
       given = apply(n, std::move(own), course_.used_of(n));
       const Aside aside;
       run_hooks_behind(n, given, taken);

@@ -208,6 +208,7 @@ class BySegments {
         Tensor& sum = taken[s.roots[i].result];
         sum = sum.defined() ? sum + s.of.tensors[i] : s.of.tensors[i];
       }
+      s.last = !w_.retain_graph;
       std::vector<Tensor> given = run_(s);
       for (std::size_t i = 0; i < s.captured.size(); ++i)
         if (given[i].defined()) capture_at(s.given[i], given[i]);

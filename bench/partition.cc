@@ -1,6 +1,7 @@
 // What compiled derivatives keep for backward, of the models of scripts/compare_partition.py: a line of JSON for each,
 // with bytes at these sizes, and the microseconds of a forward with its backward.
-//   reprise_partition                  the models, kept as BackwardKeeps::MinimumCut, All and Nothing say
+//   reprise_partition                  the models, kept as BackwardKeeps::MinimumCut, All and Nothing say, and by a partitioner of
+//                                      their own
 //   reprise_partition --programs FILE  programs, one a line, as that script draws them
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "bench/training.h"
+#include "reprise/partition.h"
 
 namespace {
 
@@ -22,14 +24,26 @@ using rp::Tensor;
 
 Tensor leaf(std::initializer_list<rp::Int> sizes) { return (rp::randn(sizes) * 0.1).requires_grad_(); }
 
-constexpr std::pair<const char*, rp::BackwardKeeps> kPartitioners[] = {{"min-cut", rp::BackwardKeeps::MinimumCut},
-                                                                       {"all", rp::BackwardKeeps::All},
-                                                                       {"nothing", rp::BackwardKeeps::Nothing}};
+/// A partitioner of a program's own: products and convolutions, which take long, are kept, and all else is computed again.
+void products(rp::JointRequest& joint) {
+  for (rp::JointValue& v : joint.values)
+    v.save = !v.can_be_recomputed || v.op == "matmul" || v.op == "mm" || v.op == "bmm" || v.op == "linear" ||
+             v.op == "addmm" || v.op == "convolution" || v.op == "scaled_dot_product_attention";
+}
+
+struct Partitioner {
+  const char* name;
+  rp::BackwardKeeps keeps;
+  rp::PartitionFunction own = {};
+};
+const Partitioner kPartitioners[] = {{"min-cut", rp::BackwardKeeps::MinimumCut},
+                                     {"all", rp::BackwardKeeps::All},
+                                     {"nothing", rp::BackwardKeeps::Nothing},
+                                     {"products", rp::BackwardKeeps::MinimumCut, products}};
 
 template <class F, class... Args>
-void measure_with(const std::string& model, const std::pair<const char*, rp::BackwardKeeps>& by, int times, F f,
-                  const Args&... args) {
-  nlohmann::json told{{"model", model}, {"by", by.first}};
+void measure_with(const std::string& model, const Partitioner& by, int times, F f, const Args&... args) {
+  nlohmann::json told{{"model", model}, {"by", by.name}};
   rp::set_log_callback(
       [&](const rp::LogEvent& e) {
         if (e.event != "partitioned") return;
@@ -37,7 +51,7 @@ void measure_with(const std::string& model, const std::pair<const char*, rp::Bac
         told["saved"] = fields["bytes_saved"], told["all"] = fields["bytes_of_all"];
       },
       "graph");
-  auto loss = rp::compile(f, {.name = model, .keeps = by.second});
+  auto loss = rp::compile(f, {.name = model, .keeps = by.keeps, .partition = by.own});
   loss(args...).backward();
   rp::set_log_callback({});
   if (times) {

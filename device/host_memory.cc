@@ -1,4 +1,5 @@
 #include "device/host_memory.h"
+#include "device/host_peak.h"
 
 #include <sys/mman.h>
 
@@ -335,6 +336,12 @@ void host_free(void* p, std::int64_t bytes) noexcept {
     return;
   }
   free_slow(c, b);
+}
+
+void host_reset_peak() {
+  Shared& s = shared();
+  const MutexLock lock(s.mu);
+  s.peak = s.held;
 }
 
 HostMemoryStats host_memory_stats() {

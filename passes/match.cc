@@ -1,6 +1,7 @@
 #include "passes/match.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "base/errors.h"
@@ -32,7 +33,25 @@ struct SearchedGraph::Uses {
   }
 };
 
-PatternGraphs::PatternGraphs(Graph p, Graph r) : pattern(std::move(p)), replacement(std::move(r)) {
+namespace {
+/// By node: what depends on an input.
+std::vector<bool> behind_input(const Graph& g, std::size_t input) {
+  std::vector<bool> value(g.values.size()), node(g.nodes.size());
+  value[g.inputs[input].value.v] = true;
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+    graph::for_each_value(g.nodes[i], [&](ValueId v) { node[i] = node[i] || value[v.v]; });
+    for (ValueId r : g.nodes[i].results) value[r.v] = node[i];
+  }
+  return node;
+}
+}  // namespace
+
+PatternGraphs::PatternGraphs(Graph p, Graph r, std::int32_t tangent)
+    : pattern(std::move(p)), replacement(std::move(r)) {
+  if (tangent >= 0) {
+    behind = behind_input(pattern, static_cast<std::size_t>(tangent));
+    replacement_behind = behind_input(replacement, static_cast<std::size_t>(tangent));
+  }
   for (const Graph* of : {&pattern, &replacement})
     for (const guards::Guard& guard : of->env->guards())
       if (const guards::Expr* e = of->env->simplify(guard.condition); !(e->is_const() && e->value()))
@@ -89,6 +108,16 @@ class Search {
       : g_(g), graphs_(p), p_(p.pattern), uses_(uses), may_match_(may_match), taken_(taken), moved_(moved),
         nearest_(nearest), is_result_(p_.values.size()) {
     for (const graph::OutputSpec& o : p_.outputs) is_result_[o.value.v] = true;
+    if (!p.is_pair()) return;
+    read_ahead_.assign(p_.values.size(), false);
+    auto read = [&](const Graph& of, const std::vector<bool>& behind) {
+      for (std::size_t i = 0; i < of.nodes.size(); ++i)
+        if (!behind[i])
+          graph::for_each_value(of.nodes[i], [&](ValueId v) {
+            if (of.values[v.v].node < 0) read_ahead_[p_.inputs[of.values[v.v].result].value.v] = true;
+          });
+    };
+    read(p_, p.behind), read(p.replacement, p.replacement_behind);
   }
 
   /// With the pattern's last node at this one of the graph.
@@ -294,6 +323,9 @@ class Search {
     Match m{&graphs_, {}, s.value, s.symbols, {}, 0};
     for (std::int32_t n : s.node) m.nodes.push_back(static_cast<std::uint32_t>(n));
     std::sort(m.nodes.begin(), m.nodes.end());
+    for (std::size_t pn = 0; graphs_.is_pair() && pn < s.node.size(); ++pn)
+      if (graphs_.behind[pn]) m.behind.push_back(static_cast<std::uint32_t>(s.node[pn]));
+    std::sort(m.behind.begin(), m.behind.end());
     m.device = g_.meta(g_.nodes[m.nodes.back()].results[0]).device;
     if (!place(s, m)) return false;
     if (may_match_) {
@@ -309,24 +341,40 @@ class Search {
     return it == moved_.end() ? node : it->second;
   }
 
-  /// Nothing within is read from outside, and there is a place for the replacement.
-  bool place(const State& s, Match& m) {
-    auto within = [&](std::uint32_t n) { return std::binary_search(m.nodes.begin(), m.nodes.end(), n); };
-    std::uint32_t first = m.nodes.front();
+  /// The first of these nodes before which all operands are there: of a pair's function those that no part of its
+  /// derivative reads alone.
+  bool place_among(const State& s, const Match& m, const std::vector<std::uint32_t>& nodes, bool behind,
+                   std::uint32_t first, std::uint32_t& at_node) {
     for (const graph::InputSpec& in : p_.inputs) {
       const ValueId v = s.value[in.value.v];
-      if (!v) continue;
+      if (!v || (graphs_.is_pair() && !behind && !read_ahead_[in.value.v])) continue;
       const std::int32_t made = g_.values[v.v].node;
       if (made < 0) continue;
-      if (within(static_cast<std::uint32_t>(made)))
+      if (std::binary_search(m.nodes.begin(), m.nodes.end(), static_cast<std::uint32_t>(made)))
         return miss(s, maker(v), "is an operand of the pattern and a part of it");
       // Of what another match makes: there where that stands.
       first = std::max(first, position(static_cast<std::uint32_t>(made)) + 1);
     }
-    const auto at = std::lower_bound(m.nodes.begin(), m.nodes.end(), first);
-    if (at == m.nodes.end())
-      return miss(s, &g_.nodes[m.nodes.back()], "is needed before an operand of the pattern is there");
-    m.at = *at;
+    const auto at = std::lower_bound(nodes.begin(), nodes.end(), first);
+    if (at == nodes.end())
+      return miss(s, &g_.nodes[nodes.back()], "is needed before an operand of the pattern is there");
+    at_node = *at;
+    return true;
+  }
+
+  /// Nothing within is read from outside, and there is a place for the replacement.
+  bool place(const State& s, Match& m) {
+    auto within = [&](std::uint32_t n) { return std::binary_search(m.nodes.begin(), m.nodes.end(), n); };
+    if (!graphs_.is_pair()) {
+      if (!place_among(s, m, m.nodes, false, m.nodes.front(), m.at)) return false;
+    } else {
+      std::vector<std::uint32_t> ahead;
+      std::set_difference(m.nodes.begin(), m.nodes.end(), m.behind.begin(), m.behind.end(), std::back_inserter(ahead));
+      if (ahead.empty() || m.behind.empty()) return miss(s, nullptr, "is no function with its derivative");
+      if (!place_among(s, m, ahead, false, ahead.front(), m.at) ||
+          !place_among(s, m, m.behind, true, std::max(m.behind.front(), m.at + 1), m.at_behind))
+        return false;
+    }
     for (std::size_t v = 0; v < p_.values.size(); ++v) {
       if (p_.values[v].node < 0) continue;
       for (std::uint32_t user : uses_.users[s.value[v].v]) {
@@ -335,7 +383,10 @@ class Search {
           return miss(s, maker(s.value[v]),
                       "its result is read by " + std::string(graph::op(g_.nodes[user].op).name()) +
                           ", too, which is no part of the pattern");
-        if (position(user) <= m.at)
+        if (position(user) <= (p_.values[v].node >= 0 && graphs_.is_pair() &&
+                                       graphs_.behind[static_cast<std::size_t>(p_.values[v].node)]
+                                   ? m.at_behind
+                                   : m.at))
           return miss(s, &g_.nodes[user], "reads a result before an operand of the pattern is there");
       }
       if (!is_result_[v] && uses_.is_output[s.value[v].v])
@@ -389,6 +440,7 @@ class Search {
   const std::unordered_map<std::uint32_t, std::uint32_t>& moved_;
   NearMatch* nearest_;
   std::vector<bool> is_result_;
+  std::vector<bool> read_ahead_;  // by value of a pair's pattern: an operand of its function, here or in what replaces it
   int steps_ = 0;
   std::optional<Match> found_;
 };
@@ -396,22 +448,29 @@ class Search {
 /// The replacement, in the new graph.
 class Splice {
  public:
-  Splice(Rewriter& rw, const Match& m, const graph::NodeInfo& info)
-      : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()), info_(info) {}
+  Splice(Rewriter& rw, const Match& m)
+      : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()) {}
 
-  void run() {
+  /// `behind`: the derivative of a pair, once its function stands; else that, or all of what is no pair.
+  void run(bool behind, const graph::NodeInfo& info) {
     const Graph& p = m_.graphs->pattern;
+    const bool pair = m_.graphs->is_pair();
+    auto is_other = [&](const std::vector<bool>& part, std::int32_t node) {
+      return pair && node >= 0 && part[static_cast<std::size_t>(node)] != behind;
+    };
     for (std::size_t i = 0; i < r_.inputs.size(); ++i)
       if (ValueId v = m_.values[p.inputs[i].value.v]) value_[r_.inputs[i].value.v] = rw_.now(v);
     for (const Node& n : r_.nodes) {
+      if (is_other(m_.graphs->replacement_behind, static_cast<std::int32_t>(&n - r_.nodes.data()))) continue;
       std::vector<NodeArg> args;
       for (std::size_t i = 0; i < n.args.size(); ++i)
         args.push_back(is_device(graph::op(n.op), i) ? NodeArg(m_.device.str()) : argument(n.args[i]));
-      const std::vector<ValueId> made = rw_.emit_as(n, std::move(args), info_);
+      const std::vector<ValueId> made = rw_.emit_as(n, std::move(args), info);
       for (std::size_t i = 0; i < made.size(); ++i) value_[n.results[i].v] = made[i];
     }
     for (std::size_t i = 0; i < p.outputs.size(); ++i)
-      if (p.values[p.outputs[i].value.v].node >= 0)
+      if (const std::int32_t node = p.values[p.outputs[i].value.v].node;
+          node >= 0 && !is_other(m_.graphs->behind, node))
         rw_.stands_for(m_.values[p.outputs[i].value.v], value_[r_.outputs[i].value.v]);
   }
 
@@ -443,7 +502,6 @@ class Splice {
   const Match& m_;
   const Graph& r_;
   std::vector<ValueId> value_;  // by value of the replacement
-  const graph::NodeInfo& info_;
 };
 
 }  // namespace
@@ -462,7 +520,7 @@ std::vector<Match> find_matches(const SearchedGraph& searched, const PatternGrap
   for (std::uint32_t node : uses.by_op.at(p.pattern.nodes.back().op)) {
     std::optional<Match> m = search.at(node);
     if (!m) continue;
-    for (std::uint32_t n : m->nodes) taken[n] = true, moved[n] = m->at;
+    for (std::uint32_t n : m->nodes) taken[n] = true, moved[n] = m->at_of(n);
     found.push_back(std::move(*m));
   }
   return found;
@@ -472,12 +530,18 @@ void replace(Graph& g, const std::vector<Match>& matches) {
   std::unordered_map<std::uint32_t, const Match*> part;
   for (const Match& m : matches)
     for (std::uint32_t n : m.nodes) part[n] = &m;
+  std::unordered_map<const Match*, Splice> begun;  // pairs, whose function stands
   rewrite(g, [&](Rewriter& rw, Rewriter::Site& s) -> std::optional<std::vector<ValueId>> {
     const auto n = static_cast<std::uint32_t>(&s.node - g.nodes.data());
     auto it = part.find(n);
     if (it == part.end()) return std::nullopt;
     const Match& m = *it->second;
-    if (n == m.at) Splice(rw, m, g.nodes[m.nodes.back()].info).run();
+    if (n == m.at || n == m.at_behind) {
+      const bool behind = n == m.at_behind;
+      const graph::NodeInfo& info = m.behind.empty() || behind ? g.nodes[m.nodes.back()].info : s.node.info;
+      const auto at = begun.try_emplace(&m, rw, m).first;
+      at->second.run(behind, info);
+    }
     std::vector<ValueId> now;
     for (ValueId r : s.node.results) now.push_back(rw.now(r));
     return now;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,13 @@ struct PatternGraphs {
   graph::Graph pattern, replacement;
   /// What the traces of the two relied on, beside what stands in their metadata (equal sizes are one expression there).
   std::vector<const guards::Expr*> conditions;
+  /// Of a function with its derivative, as one pair: by node, does it depend on the input that is the tangent? Such
+  /// nodes stand where the derivative does, the others where the function does. Empty: it is no pair.
+  std::vector<bool> behind, replacement_behind;
 
-  PatternGraphs(graph::Graph pattern, graph::Graph replacement);
+  /// `tangent`: the number of that input; -1: it is no pair
+  PatternGraphs(graph::Graph pattern, graph::Graph replacement, std::int32_t tangent = -1);
+  bool is_pair() const { return !behind.empty(); }
 };
 
 /// A place in a graph where a pattern stands.
@@ -29,6 +35,11 @@ struct Match {
   Device device;                 ///< that it computes on
   /// before this node of `nodes` everything that it reads is there, and nothing has read what it makes
   std::uint32_t at = 0;
+  /// The same of the derivative of a pair, and its nodes, ascending; `at` is of the others.
+  std::uint32_t at_behind = ~0u;
+  std::vector<std::uint32_t> behind{};
+  bool is_behind(std::uint32_t node) const { return std::binary_search(behind.begin(), behind.end(), node); }
+  std::uint32_t at_of(std::uint32_t node) const { return is_behind(node) ? at_behind : at; }
 };
 
 /// How far a pattern came that was not found, where it came farthest.

@@ -6,6 +6,8 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/map_values.h"
+#include "graph/parts.h"
+#include "graph/text.h"
 #include "passes/min_cut.h"
 #include "passes/pass.h"
 
@@ -30,47 +32,15 @@ std::int64_t bytes_at_hints(const TensorMeta& m) {
 class Cutter {
  public:
   Cutter(Graph& g, const Marks& marks, const CutRules& rules)
-      : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {
-    find_backward();
-    find_forward();
-  }
+      : g_(g), marks_(marks), rules_(rules), backward_(g.values.size()), read_(g.values.size()) {}
 
   Partition run() {
-    if (rules_.kept) obey();
-    else choose();
+    find_backward();
+    find_forward();
+    choose();
     build_backward();
     leave_forward();
     return std::move(out_);
-  }
-
-  /// What a backward may keep.
-  std::vector<CutValue> values() const {
-    std::vector<bool> wanted(g_.values.size()), read(g_.values.size());
-    std::vector<ValueId> stack;
-    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
-      if (read_[v]) stack.push_back({v}), read[viewed({v}).v] = true;
-    while (!stack.empty()) {
-      const ValueId v = stack.back();
-      stack.pop_back();
-      if (wanted[v.v]) continue;
-      wanted[v.v] = true;
-      if (const Node* n = maker(v)) graph::for_each_value(*n, [&](ValueId a) { stack.push_back(a); });
-    }
-    std::vector<CutValue> all;
-    std::vector<std::uint32_t> number(g_.values.size());
-    for (const Node& n : g_.nodes)
-      for (ValueId r : n.results) {
-        if (!wanted[r.v] || graph::op(n.op).cls == OpClass::View) continue;
-        CutValue c{r, bytes_at_hints(g_.meta(r)), read[r.v], result_[r.v], can_run_again(n), {}};
-        graph::for_each_value(n, [&](ValueId a) {
-          if (const ValueId of = viewed(a); maker(of)) c.made_of.push_back(number[of.v]);
-        });
-        std::sort(c.made_of.begin(), c.made_of.end());
-        c.made_of.erase(std::unique(c.made_of.begin(), c.made_of.end()), c.made_of.end());
-        number[r.v] = static_cast<std::uint32_t>(all.size());
-        all.push_back(std::move(c));
-      }
-    return all;
   }
 
  private:
@@ -173,6 +143,28 @@ class Cutter {
            graph::op(n.op).cls != OpClass::Control && graph::op(n.op).cls != OpClass::Transfer;
   }
 
+  [[noreturn]] void refuse_again(const Node& n, const char* who) const {
+    fail(ErrorCode::InvalidArgument, std::string(graph::op(n.op).name()).c_str(), n.info.loc,
+         "cannot be computed again in the backward of ", rules_.function, ", and ", who,
+         ": it has an effect, draws numbers without a seed, or is a branch or a transfer. Save it");
+  }
+
+  /// What the program makes of the partitioner's choice.
+  void ask_program(const std::vector<ValueId>& order, const std::optional<std::vector<bool>>& labels,
+                   std::vector<std::optional<bool>>& chosen) const {
+    std::vector<CutChoice> choices;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const ValueId v = order[i];
+      const Node* n = maker(v);
+      if (!n || graph::op(n->op).cls == OpClass::View) continue;
+      choices.push_back({v, bytes_at_hints(g_.meta(v)), read_[v.v], result_[v.v], can_run_again(*n), forward_[v.v],
+                         !labels || !(*labels)[i * 2]});
+    }
+    std::sort(choices.begin(), choices.end(), [](const auto& a, const auto& b) { return a.value.v < b.value.v; });
+    rules_.choose(choices);
+    for (const CutChoice& c : choices) chosen[c.value.v] = c.save;
+  }
+
   void choose() {
     // Values that backward might want: those it reads, and what these are made of.
     std::vector<ValueId> order;
@@ -202,6 +194,9 @@ class Cutter {
       if (!n || result_[v.v]) save = 1;      // its caller has it
       if (can && !forward_[v.v]) again = 1;  // somewhere it is computed once
       const Keep keep = n && !view ? keep_of(*n) : Keep::AsItCosts;
+      // The walk over the tape would do its effect once more.
+      if (keep == Keep::MustRecompute && !can && rules_.keep(*n) == keep && !graph::effects_of(*n).repeatable())
+        refuse_again(*n, "the rule of its checkpoint says MustRecompute");
       if (keep == Keep::MustSave) again = kNever;
       if (keep == Keep::PreferSave) again = std::max(again, bytes * 2);
       if (keep == Keep::MustRecompute && can) again = std::min(again, bytes), save = kNever / 2;
@@ -221,56 +216,28 @@ class Cutter {
       if (read_[v.v]) out_.bytes_of_all += n ? bytes : 0;
     }
     const std::optional<std::vector<bool>> labels = cut.solve();
-    // Too large a graph for a cut: what is read is saved, views are made again.
-    part([&](ValueId v) {
-      return labels ? static_cast<bool>((*labels)[computed(static_cast<std::size_t>(variable[v.v]))])
-                    : graph::op(maker(v)->op).cls == OpClass::View;
-    });
-  }
-
-  /// What a value shows, if it is a view.
-  ValueId viewed(ValueId v) const {
-    for (const Node* n = maker(v); n && graph::op(n->op).cls == OpClass::View; n = maker(v))
-      v = std::get<ValueId>(n->args[0]);
-    return v;
-  }
-
-  /// As choose(), where somebody else has decided.
-  void obey() {
-    const std::vector<CutValue> all = values();
-    REPRISE_CHECK(rules_.kept->size() == all.size());
-    std::vector<std::size_t> number(g_.values.size());
-    for (std::size_t i = 0; i < all.size(); ++i) number[all[i].value.v] = i;
-    for (std::uint32_t v = 0; v < g_.values.size(); ++v)
-      if (read_[v] && maker({v})) out_.bytes_of_all += bytes_at_hints(g_.values[v].meta);
-    part([&](ValueId v) {
-      const Node& n = *maker(v);
-      if (graph::op(n.op).cls == OpClass::View) return true;
-      if ((*rules_.kept)[number[v.v]]) return false;
-      if (!all[number[v.v]].again)
-        fail(ErrorCode::NotTraceable, graph::op(n.op).schema.name.c_str(), n.info.loc,
-             "the partitioner does not keep its result, which the backward reads and cannot compute again");
-      return true;
-    });
-  }
-
-  /// Goes from what backward reads to what is saved. `again`: of a value that is no input, is it computed again?
-  template <class F>
-  void part(F&& again) {
+    std::vector<std::optional<bool>> chosen(g_.values.size());  // by value: is it saved?
+    if (rules_.choose) ask_program(order, labels, chosen);
     again_.assign(g_.values.size(), false);
     saved_.assign(g_.values.size(), false);
-    auto want = [&](ValueId v) {
+    std::function<void(ValueId)> want = [&](ValueId v) {
       if (saved_[v.v] || again_[v.v]) return;
-      const bool computed = maker(v) && again(v);
-      (computed ? again_ : saved_)[v.v] = true;
-      if (computed) pending_.push_back(v);
+      const auto i = static_cast<std::size_t>(variable[v.v]);
+      const Node* n = maker(v);
+      // Too large a graph for a cut: what is read is saved, views are made again.
+      const bool again = n && (chosen[v.v] ? !*chosen[v.v]
+                               : labels    ? (*labels)[computed(i)]
+                                           : graph::op(n->op).cls == OpClass::View);
+      if (again && chosen[v.v] && !can_run_again(*n)) refuse_again(*n, "the partitioner does not save it");
+      (again ? again_ : saved_)[v.v] = true;
+      if (again) pending_.push_back(v);
     };
     for (std::uint32_t v = 0; v < g_.values.size(); ++v)
       if (read_[v]) want({v});
     while (!pending_.empty()) {
       const ValueId v = pending_.back();
       pending_.pop_back();
-      graph::for_each_value(*maker(v), want);
+      graph::for_each_value(*maker(v), [&](ValueId a) { want(a); });
     }
   }
 
@@ -314,7 +281,7 @@ class Cutter {
         std::vector<std::pair<ValueId, ValueId>> kept;  // of several results one is saved
         for (ValueId r : n.results)
           if (saved_[r.v]) kept.emplace_back(r, now[r.v]);
-        graph::append_copy(g_, n, b, now);
+        seen_anew(n, graph::append_copy(g_, n, b, now));
         for (auto [r, is] : kept) now[r.v] = is;
       }
     };
@@ -334,6 +301,15 @@ class Cutter {
       o.role = graph::OutputSpec::Role::Gradient;
       b.outputs.push_back(std::move(o));
     }
+  }
+  /// What forward has saved comes row by row: so views of it have other strides than they had there.
+  void seen_anew(const Node& n, const Node& made) {
+    if (graph::op(n.op).cls != OpClass::View) return;
+    Graph& b = out_.backward;
+    const ValueId before = std::get<ValueId>(n.args[0]), of = std::get<ValueId>(made.args[0]);
+    if (graph::identical(g_.meta(before).layout, b.meta(of).layout)) return;
+    b.values[made.results[0].v].meta.layout =
+        graph::result_metas(b, graph::op(n.op), made.args, n.info.loc).at(0).layout;
   }
   // Inputs of backward are tensors of their own.
   static TensorMeta plain(TensorMeta m) {
@@ -366,11 +342,6 @@ class Cutter {
 };
 
 }  // namespace
-
-std::vector<CutValue> cut_values(const Graph& joint, const Marks& marks) {
-  Graph& same = const_cast<Graph&>(joint);  // values() changes nothing
-  return Cutter(same, marks, {}).values();
-}
 
 Partition partition(Graph& joint, const Marks& marks, const CutRules& rules) {
   return Cutter(joint, marks, rules).run();

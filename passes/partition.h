@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -38,25 +39,22 @@ struct Marks {
 /// be computed again.
 enum class Partitioner : std::uint8_t { MinimumCut, SaveAll, RecomputeAll };
 
-/// A value of the forward that a backward may keep: no input, and no view, which is made again of what it shows.
-struct CutValue {
+/// A value that backward might want, and what becomes of it.
+struct CutChoice {
   graph::ValueId value;
-  std::int64_t bytes = 0;              ///< at the traced sizes
-  bool read = false;                   ///< the derivative reads it, or a view of it, and not only what is made of it
-  bool result = false;                 ///< the function gives it anyway
-  bool again = false;                  ///< it can be computed again
-  std::vector<std::uint32_t> made_of;  ///< which of these values it is computed of, also through views; ascending
+  std::int64_t bytes;
+  bool is_read, is_result, can_be_recomputed, in_forward;
+  bool save;
 };
-/// Those of a joint graph in normal form, in its order.
-std::vector<CutValue> cut_values(const graph::Graph& joint, const Marks&);
 
 /// What the cut is told of a node.
 struct CutRules {
   Partitioner by = Partitioner::MinimumCut;
   std::function<Keep(const graph::Node&)> keep;
-  bool (*is_costly)(graph::OpId) = nullptr;  ///< more than a few instructions for each element
-  /// By value of cut_values(): is it kept? Decides in place of the cut and of `keep`. Null: these do.
-  const std::vector<bool>* kept = nullptr;
+  bool (*is_costly)(graph::OpId);  ///< more than a few instructions for each element
+  /// May change CutChoice::save of what the partitioner has chosen; empty: nobody does.
+  std::function<void(std::vector<CutChoice>&)> choose = {};
+  std::string function = {};  ///< whose graph it is, for errors
 };
 
 /// A joint graph, cut.
@@ -73,8 +71,9 @@ struct Partition {
   std::int64_t bytes_of_all = 0;        ///< what saving everything that backward reads would take
 };
 /// Of a functional joint graph in normal form, which becomes its forward: marks and backward nodes are gone, and saved
-/// values are outputs. Throws Bailed (tape_from_outside) where a result of the function depends on a tangent,
-/// NotTraceable where `kept` leaves out what cannot be computed again, naming it and its line.
+/// values are outputs. Throws Bailed (tape_from_outside) where a result of the function depends on a tangent, and
+/// InvalidArgument, naming the operator and its line, where MustRecompute or `choose` ask for what cannot be computed
+/// again.
 Partition partition(graph::Graph& joint, const Marks&, const CutRules&);
 
 }  // namespace reprise::passes

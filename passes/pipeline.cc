@@ -232,6 +232,10 @@ class Run {
     clean();
     at(kPoint);
   }
+  void at_joint() {
+    cleans_ = true;
+    at(Place::Point::BeforePartition);
+  }
   void all() {
     const std::int64_t level = knobs().verify;
     at(Place::Point::AfterFunctionalization);
@@ -295,9 +299,9 @@ void run_until(std::string_view last, graph::Graph& g, const Registered* registe
   remove_dead(g);
 }
 
-/// `nearly`: of what is not there, what is lacking is told.
+/// `nearly`: of what is not there, what is lacking is told. `pairs`: in a joint graph.
 bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPattern>>& patterns, bool nearly,
-          PassRecord& record) {
+          PassRecord& record, bool pairs = false) {
   if (patterns.empty()) return false;
   bool changed = merge_equal(g);
   changed = remove_dead(g) || changed;
@@ -306,7 +310,7 @@ bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPat
     PatternRecord now{p->name, 0, {}, {}};
     NearMatch nearest;
     std::size_t wanted = 0;
-    for (const PatternGraphs& graphs : p->graphs) {
+    for (const PatternGraphs& graphs : pairs ? p->pairs : p->graphs) {
       if (!searched) searched.emplace(g);
       std::vector<bool> taken(g.nodes.size());
       std::vector<Match> matches;
@@ -345,6 +349,32 @@ bool compose(graph::Graph& g, const Registered& registered, PassRecord& record) 
 }
 bool match_patterns(graph::Graph& g, const Registered& registered, PassRecord& record) {
   return seek(g, registered.patterns, true, record);
+}
+
+std::vector<PassRecord> open_joint_graph(graph::Graph& g, const Registered& registered, bool (*is_mark)(graph::OpId)) {
+  auto marks = [&] {
+    std::vector<std::pair<graph::OpId, std::int64_t>> all;
+    for (const graph::Node& n : g.nodes)
+      if (is_mark(n.op)) all.emplace_back(n.op, std::get<Int>(n.args[1]).hint());
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto before = marks();
+  Run run(g, &registered);
+  run.at_joint();
+  if (marks() != before)
+    bail(Bail::pass_failed, "compile", {},
+         "a pass before the cut of a joint graph drops or repeats a tangent or a gradient");
+  if (std::any_of(registered.patterns.begin(), registered.patterns.end(),
+                  [](const auto& p) { return !p->pairs.empty(); }) ||
+      std::any_of(registered.shipped.begin(), registered.shipped.end(),
+                  [](const auto& p) { return !p->pairs.empty(); }))
+    run.records.push_back(timed("match_pairs", g, [&](PassRecord& r) {
+      const bool users = seek(g, registered.patterns, true, r, true);
+      return seek(g, registered.shipped, false, r, true) || users;
+    }));
+  if (knobs().verify >= 1) graph::verify(g, "match_pairs");
+  return std::move(run.records);
 }
 
 std::vector<PassRecord> run_passes(std::string_view names, graph::Graph& g) {

@@ -96,6 +96,11 @@ void add_pattern(RegisteredPattern p) {
     g.pattern.env->freeze();
     g.replacement.env->freeze();
   }
+  for (const PatternGraphs& g : p.pairs) {
+    check_pattern(p.name, g);
+    g.pattern.env->freeze();
+    g.replacement.env->freeze();
+  }
   update([&](Registered& all) {
     if (named(all.patterns, p.name) != all.patterns.end())
       fail(ErrorCode::InvalidArgument, "register_pattern", {}, "a pattern '", p.name, "' is registered already");

@@ -7,6 +7,7 @@
 
 #include "graph/graph.h"
 #include "passes/match.h"
+#include "passes/pass.h"
 
 namespace reprise::passes {
 
@@ -21,6 +22,9 @@ struct Place {
     Before,
     After,             ///< Functional, by a pass of pipeline() whose name is `pass`
     AfterReinplacing,  ///< InPlace: nothing else changes the graph any more
+    /// Of calls that want gradients alone: a joint graph in normal form, before it is cut (Note [Joint graphs] in
+    /// partition.h). Its marks must stay: each tangent and each gradient once. The other points see the two parts.
+    BeforePartition,
   } point = Point::AfterFunctionalization;
   std::string pass = {};
 };
@@ -50,6 +54,7 @@ struct RegisteredPattern {
   int priority = 0;
   std::vector<PatternGraphs> graphs;  ///< by dtypes and ranks
   PatternCondition may_match = {};
+  std::vector<PatternGraphs> pairs = {};  ///< with its derivative, sought in joint graphs; by dtypes and ranks
 };
 
 /// Everything that is registered at a time, in the order in which it is done. Never changes.
@@ -77,6 +82,10 @@ std::shared_ptr<const Registered> registered();
 inline constexpr std::string_view kQuantizedWeights = "quantized_weights";
 /// Is the library's own pattern of this name sought (REPRISE_PATTERNS)?
 bool is_wanted(std::string_view name);
+
+/// A joint graph in normal form before it is cut: registered passes (BeforePartition), then patterns that are pairs.
+/// `is_mark`: tangents and gradients. Throws Bailed (pass_failed) as run_pipeline() does.
+std::vector<PassRecord> open_joint_graph(graph::Graph&, const Registered&, bool (*is_mark)(graph::OpId));
 
 /// Makes the normal form in which a graph is searched for patterns, and in which patterns are kept: all passes before
 /// `match_patterns`. `shipped`: what `compose` seeks.

@@ -145,15 +145,16 @@ def own(*arguments):
 
 failed = False
 lines = own()
-print(f"{'model':<14} {'Reprise':>10} {'all':>10} {'nothing':>10}  {'us':>7} {'all':>7} {'nothing':>7}  {'PyTorch':>10} {'of all':>10}   ratio")
+BY = ("min-cut", "all", "nothing", "products")
+print(f"{'model':<14} " + " ".join(f"{k:>10}" for k in BY) + "  " + " ".join(f"us {k:>8}" for k in BY) + f"  {'PyTorch':>10} {'of all':>10}   ratio")
 for name, (loss, args) in MODELS.items():
     cut, everything = kept(loss, args, min_cut_rematerialization_partition), kept(loss, args, default_partition)
     by = {line["by"]: line for line in lines if line["model"] == name}
     saved = by["min-cut"]["saved"]
     bad = saved > by["min-cut"]["all"] or saved > 1.1 * cut
     failed |= bad
-    print(f"{name:<14} " + " ".join(f"{by[k]['saved']:>10}" for k in ("min-cut", "all", "nothing")) + "  " +
-          " ".join(f"{by[k]['us']:>7.0f}" for k in ("min-cut", "all", "nothing")) + f"  {cut:>10} {everything:>10}   {saved / max(cut, 1):.2f}{'  too much' if bad else ''}")
+    print(f"{name:<14} " + " ".join(f"{by[k]['saved']:>10}" for k in BY) + "  " +
+          " ".join(f"{by[k]['us']:>11.0f}" for k in BY) + f"  {cut:>10} {everything:>10}   {saved / max(cut, 1):.2f}{'  too much' if bad else ''}")
 
 rng = random.Random(options.seed)
 programs = [draw(rng) for _ in range(options.programs)]

@@ -13,6 +13,7 @@
 #include "device/device_memory.h"
 #include "tensor/frozen.h"
 #include "tensor/impl.h"
+#include "tensor/release_bytes.h"
 #include "tensor/wrapped.h"
 
 namespace reprise {
@@ -229,6 +230,12 @@ Storage& checked_storage(const Tensor& t, const char* what, SourceLoc loc) {
          "): it has sizes and no elements");
   check_not_released(impl, what, loc);
   return *impl.storage;
+}
+
+void release_bytes(Storage& s) noexcept {
+  s.released = true;
+  free_bytes(s);
+  s.bytes = 0;
 }
 
 void Tensor::release_storage() {

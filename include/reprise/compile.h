@@ -56,6 +56,10 @@ enum class BackwardKeeps : std::uint8_t {
   Nothing,  ///< arguments, and what cannot be computed again (draws without a seed, branches): the least memory
 };
 
+struct JointRequest;
+/// Chooses what a differentiable call keeps, of the joint graph of its function (partition.h).
+using PartitionFunction = std::function<void(JointRequest&)>;
+
 struct BackendCall;
 struct BackendRequest;
 using BackendFunction = std::function<void(const BackendCall&)>;
@@ -97,6 +101,10 @@ struct CompileOptions {
   bool late_faults = false;
   BackwardCompile backward = BackwardCompile::Auto;
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;
+  PartitionFunction partition = {};  ///< what is kept, chosen by the program: it is shown what `keeps` would keep
+  /// Derivatives of the function's derivative (create_graph) are asked for. They need every argument that the function
+  /// reads: those that backward does not keep anyway, and that are results of other differentiable calls, are kept, too.
+  bool second_order = false;
   /// Paths kept for calls of one structure where the function branches on values of tensors (docs/branches.md). At the
   /// limit a call that takes another path evicts the one that has been idle for 1,000 calls, or runs eagerly. 0: a
   /// function that branches on values runs eagerly.
@@ -164,6 +172,8 @@ class Tracer;           // runtime/trace/tracer.h
 class StructureNames;
 
 struct Missed;  // runtime/build/miss_callback.h: what the function's callback is to be told of a call
+struct Given;   // runtime/call/given.h: arguments that the caller gives up
+struct GivingCall;
 
 /// What a replay gives: results in leaf order.
 struct Outputs {
@@ -172,6 +182,7 @@ struct Outputs {
   /// until it goes, the specialization that serves the call stays (run() sets it)
   bool reading = false;
   Missed* missed = nullptr;  ///< owned; told when it goes, which is the end of the call
+  const Given* given = nullptr;
   ~Outputs();
 };
 
@@ -528,6 +539,7 @@ template <class F>
 class CompiledFunction {
   template <class G>
   friend const std::shared_ptr<detail::Compiled>& detail::compiled_of(const CompiledFunction<G>&);
+  friend struct detail::GivingCall;
 
  public:
   CompiledFunction(F f, CompileOptions options)

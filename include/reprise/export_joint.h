@@ -26,40 +26,14 @@ struct SavedForBackward {
   std::vector<Int> numbers;  ///< sizes, and where the generator stood
 };
 
-/// A value of a joint graph that a forward may keep for its backward: neither an argument, which is kept where it is
-/// read, nor a view, which is made again of what it shows.
-struct JointValue {
-  std::string value;  ///< "%12", as JointFunction::graph() has it
-  std::string op;     ///< what computes it: "softmax"
-  std::string scope;  ///< "layers[0].attention"; "" outside of modules
-  SourceLoc where;
-  DType dtype = DType::Float32;
-  std::vector<std::int64_t> sizes;   ///< the traced ones
-  std::int64_t bytes = 0;            ///< at these
-  bool read = false;                 ///< the derivative reads it, rather than only what is computed of it
-  bool result = false;               ///< the function gives it anyway: keeping it takes no memory
-  bool again = false;                ///< it can be computed again (no random draw without its place, no effect)
-  std::vector<std::size_t> made_of;  ///< of which of these values it is computed
-};
-/// A rule of the user's: which of the values, by number, the forward keeps. What the backward needs of the others it
-/// computes again, of what is kept and of arguments.
-using JointPartitioner = std::function<std::vector<std::size_t>(const std::vector<JointValue>&)>;
-
 namespace detail {
 
 struct JointAccess;
-
-/// How a joint graph is cut.
-struct JointRule {
-  BackwardKeeps keeps = BackwardKeeps::MinimumCut;
-  std::vector<bool> kept{};  ///< by JointValue, where a user's rule decides; else empty
-};
 
 /// A joint graph that is cut. Immutable.
 struct JointCut {
   ExportedProgram forward, backward;
   std::string joint;                           ///< the graph before the cut
-  std::vector<JointValue> values;              ///< of it
   std::size_t results = 0, numbers = 0;        ///< of the function: tensors, numbers
   std::vector<std::string> tangents{};         ///< "result 0", "cache after the call"
   std::vector<std::uint32_t> tangents_read{};  ///< by tangent of the backward: which of these
@@ -121,20 +95,18 @@ class JointFunction {
   /// The joint graph's text: `tangent(%r, i)` stands for the gradient that comes in for a result, `gradient(%v, i)`
   /// says what goes out for an input.
   const std::string& graph() const { return first_->joint; }
-  /// What a forward may keep, in the graph's order.
-  const std::vector<JointValue>& values() const { return first_->values; }
   /// Cuts the joint graph. Another choice than the fewest bytes traces the function again.
   std::pair<JointForward, JointBackward> partition(BackwardKeeps keeps = BackwardKeeps::MinimumCut,
                                                    SourceLoc loc = SourceLoc::current()) const;
-  /// The same by a rule of the user's. Throws what the rule throws, InvalidArgument for a number that is no value's,
-  /// NotTraceable, with the operator and its line, where it leaves out what can only be kept (JointValue::again).
-  std::pair<JointForward, JointBackward> partition(const JointPartitioner& rule,
+  /// The same by a partitioner of the program's own (partition.h).
+  std::pair<JointForward, JointBackward> partition(PartitionFunction choose,
                                                    SourceLoc loc = SourceLoc::current()) const;
 
  private:
-  using Cut = std::function<std::shared_ptr<const detail::JointCut>(const detail::JointRule&, SourceLoc)>;
+  using Cut =
+      std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, const PartitionFunction&, SourceLoc)>;
   friend struct detail::JointAccess;
-  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_({}, loc)) {}
+  JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_(BackwardKeeps::MinimumCut, {}, loc)) {}
   Cut cut_;
   std::shared_ptr<const detail::JointCut> first_;
 };
@@ -147,17 +119,20 @@ struct JointAccess {
     return JointFunction(std::move(cut), loc);
   }
 };
-std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, const JointRule&, SourceLoc);
+std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps, const PartitionFunction&,
+                                                  SourceLoc);
 
 template <class F, class... A>
 std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function, ExportOptions options,
-                                                  const JointRule& rule, SourceLoc loc, A&... args) {
+                                                  BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc loc,
+                                                  A&... args) {
   static_assert(Takes<F&, A&...>,
                 "reprise: a function is exported with arguments that it does not take: types that do not convert to "
                 "its parameters");
   if constexpr (call_fits<F&, A&...>()) {
     void* const at[] = {address_of(args)..., nullptr};
-    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), rule, loc);
+    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps,
+                             choose, loc);
   } else {
     static_cast<void>(Misfitting<F&, A&...>()), std::terminate();  // it does not compile
   }
@@ -179,10 +154,11 @@ JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions op
                 "reprise: export_joint() takes a function, a lambda or an object with operator(): this is none");
   const detail::FunctionObject function = detail::function_object(std::forward<F>(f));
   return detail::JointAccess::function(
-      [function, given = detail::adapted_for<Function>(args), options](const detail::JointRule& rule,
-                                                                       SourceLoc at) mutable {
+      [function, given = detail::adapted_for<Function>(args), options](
+          BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc at) mutable {
         return std::apply(
-            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, rule, at, a...); }, given);
+            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, choose, at, a...); },
+            given);
       },
       loc);
 }

@@ -16,6 +16,9 @@ struct PatternOptions {
   /// higher ones are sought first; then patterns of more operators, then those registered first
   int priority = 0;
   PatternCondition may_match = {};  ///< asked of each match; see PatternMatch
+  /// Sought in joint graphs, too, before they are cut: the function together with its derivative, as one pair, where a
+  /// call wants gradients. Both are functions of one result, which is differentiable.
+  bool with_derivative = false;
 };
 
 namespace detail {
@@ -28,6 +31,7 @@ struct PatternFunction {
 };
 struct PatternExample {
   PatternFunction pattern, replacement;
+  bool is_pair = false;  ///< functions with their derivatives (PatternOptions::with_derivative)
 };
 void register_pattern(std::string name, const std::vector<PatternExample>&, PatternOptions);
 
@@ -54,6 +58,37 @@ PatternFunction pattern_function(const F& f, const std::tuple<A...>& example) {
   return {std::make_shared<Held>(Held{function_object(f), example}), flatten, trace};
 }
 
+/// A leaf of the pattern's own in place of an argument that may want a gradient; notes it.
+Tensor pattern_leaf(const Tensor&, std::vector<Tensor>& leaves);
+template <class T>
+T pattern_leaf(T other, std::vector<Tensor>&) {
+  return other;
+}
+/// The result, then the gradients of the leaves by which it has come about.
+std::vector<Tensor> pattern_results(const Tensor& result, const std::vector<Tensor>& leaves, const Tensor& tangent);
+/// A tangent of what the function gives for the example.
+Tensor pattern_tangent(const Tensor& result);
+
+/// A function together with its derivative, as a function of the tangent and its arguments.
+template <class F>
+struct WithDerivative {
+  F function;
+  template <class... A>
+  std::vector<Tensor> operator()(const Tensor& tangent, const A&... arguments) const {
+    std::vector<Tensor> leaves;
+    const std::tuple<A...> own{pattern_leaf(arguments, leaves)...};  // in order
+    return pattern_results(std::apply(function, own), leaves, tangent);
+  }
+};
+template <class P, class R, class... A>
+PatternExample pattern_pair(const P& pattern, const R& replacement, const std::tuple<A...>& e) {
+  static_assert(std::is_same_v<result_of<const P&, const A&...>, Tensor>,
+                "reprise: a pattern with its derivative gives one tensor");
+  const auto arguments = std::tuple_cat(std::tuple(pattern_tangent(std::apply(pattern, e))), e);
+  return {pattern_function(WithDerivative<P>{pattern}, arguments),
+          pattern_function(WithDerivative<R>{replacement}, arguments), true};
+}
+
 }  // namespace detail
 
 /// Wherever a function that is compiled from now on does what `pattern` does, `replacement` is compiled in its place.
@@ -71,6 +106,10 @@ PatternFunction pattern_function(const F& f, const std::tuple<A...>& example) {
 /// and it is the same at every run. The results of the replacement must have the dtypes and sizes of the pattern's;
 /// they may be rounded differently.
 ///
+/// With `with_derivative` the two are also sought as pairs in calls that want gradients, before it is chosen what is
+/// kept for backward: where the function stands together with its derivative, the replacement stands with its own, and
+/// keeps what that reads. A gradient must be wanted of each argument of a floating dtype that the function derives.
+///
 /// `stats().matches`, `explain()` and REPRISE_LOG=passes tell what matched, and what nearly did and why it did not.
 /// Throws InvalidArgument, and registers nothing, for a name that is taken, functions that cannot be traced or capture
 /// tensors, results that differ, a replacement that reads what the pattern does not. Any thread. Functions that are
@@ -83,8 +122,11 @@ template <class P, class R, class... A>
 void register_pattern(std::string name, P pattern, R replacement, const std::vector<std::tuple<A...>>& examples,
                       PatternOptions options = {}) {
   std::vector<detail::PatternExample> all;
-  for (const std::tuple<A...>& e : examples)
+  for (const std::tuple<A...>& e : examples) {
     all.push_back({detail::pattern_function(pattern, e), detail::pattern_function(replacement, e)});
+    if constexpr (std::is_same_v<detail::result_of<const P&, const A&...>, Tensor>)
+      if (options.with_derivative) all.push_back(detail::pattern_pair(pattern, replacement, e));
+  }
   detail::register_pattern(std::move(name), all, std::move(options));
 }
 template <class P, class R, class... A>

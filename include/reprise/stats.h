@@ -88,6 +88,7 @@ struct ProcessStats {
   std::int64_t product_updates = 0;   ///< nodes of recordings changed since such an address moved, or for other sizes
   std::int64_t pool_bytes = 0;
   std::int64_t result_bytes_live = 0, result_bytes_cached = 0;  ///< the caching allocator's
+  std::int64_t bytes_released_early = 0;  ///< of saved tensors that went while their backward ran (docs/autograd.md)
 };
 ProcessStats stats();
 

@@ -27,7 +27,6 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -39,6 +38,7 @@
 #include "base/mutex.h"
 #include "base/phases.h"
 #include "base/thread_object.h"
+#include "jit/engine/determined.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/emulated.h"
 #include "jit/engine/in_llvm.h"
@@ -326,27 +326,11 @@ CodePtr ObjectScope::compile(const std::string& key, const EmitFn& emit, std::st
   return made_.emplace(key, std::make_shared<ObjectCode>(std::move(object), std::move(name))).first->second;
 }
 
-namespace {
-
-/// That the key determines the code: every time it is wanted, the same is emitted.
-void check_determined(const std::string& key, const EmitFn& emit) {
-  static ForkMutex mutex;
-  static auto* emitted = new std::unordered_map<std::string, std::string>();  // digests by key
-  const InLlvm inside;
-  const std::string now = digest(ir_text(emit));
-  const MutexLock lock(mutex);
-  const auto [at, is_new] = emitted->emplace(key, now);
-  if (!is_new && at->second != now)
-    fail(ErrorCode::Internal, "jit", {}, "other code than before was emitted for the kernel\n", key);
-}
-
-}  // namespace
-
 CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view label) {
   epochs::let_fork_pass();
   if (ObjectScope* objects = ObjectScope::current()) return objects->compile(key, emit, label);
   key += "; code " + std::to_string(code_key()) + "\n";
-  if (knobs().verify > 0) check_determined(key, emit);
+  if (knobs().verify > 0) check_determined(key, ir_text(emit));
   return cache().get(key, [&] { return build(key, emit, label); });
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "autograd/off_tape.h"
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
@@ -112,6 +113,12 @@ bool Specialization::is_on_path(const Outcomes& path) const {
 
 namespace {
 
+/// What a trace's function does is its own.
+struct OffTapeScope {
+  const autograd::OffTape before = std::exchange(autograd::off_tape, {});
+  ~OffTapeScope() { autograd::off_tape = before; }
+};
+
 passes::Partitioner partitioner(BackwardKeeps keeps) {
   switch (keeps) {
     case BackwardKeeps::MinimumCut: return passes::Partitioner::MinimumCut;
@@ -157,7 +164,9 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       tracer.tape = &tape;
       runtime::BranchTracer branches(tracer, options.mode, options.path);
       const guards::DataDeciderScope decides(*tracer.env(), options.branches ? &branches : nullptr);
+      const OffTapeScope off_tape;
       body(ctx, tracer);
+      const autograd::OffTape off = autograd::off_tape;
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
       tracer.capture_assigned();
       std::vector<std::uint8_t> captured_wants;
@@ -179,7 +188,11 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
         bail(Bail::changes_tape, "compile", {},
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
-      if (joint) traced.gradients = cut_gradients(traced, *joint, partitioner(options.keeps), options.joint);
+      if (joint && options.joint) *options.joint = graph::print(traced.graph);
+      if (joint)
+        traced.gradients = cut_gradients(
+            traced, *joint,
+            {partitioner(options.keeps), options.partition, options.second_order, options.registered.get(), off});
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;
@@ -318,6 +331,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
         log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
       } else {
         recipe.emplace();
+        recipe->patterns = std::move(traced.joint_patterns);
         if (call.backend && traced.data.empty())
           by_backend = runtime::ask_backend(traced.graph, call.backend, call.name);
         {
@@ -589,6 +603,10 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
   const bool reshapes = !reshaped.empty() && TapeViews::is_followed();
   if (reshapes) [[unlikely]]
     check_reshaped(reshaped, f, s.name);
+  // What is compared with the traced program is read again behind the replay, and so is what stages pass on, and what a
+  // backend's function was called with if that throws.
+  if (s.check || s.by_backend || !s.before.empty()) [[unlikely]]
+    outputs.given = nullptr;
   std::vector<std::int64_t> view_numbers;
   std::int64_t copied = 0;
   const bool folds = s.folding && s.folding->folds;

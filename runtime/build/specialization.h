@@ -21,8 +21,6 @@
 
 namespace reprise::detail {
 
-struct JointWish;  // runtime/trace/joint.h
-
 /// Guards, and the program for every call that they admit. Immutable but for its recordings and what is set before it
 /// is published; never moves.
 struct Specialization {
@@ -162,6 +160,8 @@ struct TraceOptions {
   bool static_sizes = false;        ///< CompileOptions::static_sizes
   Freeze freeze = Freeze::Nothing;  ///< CompileOptions::freeze
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;                 ///< CompileOptions::keeps
+  PartitionFunction partition = {};                                ///< CompileOptions::partition
+  bool second_order = false;                                       ///< CompileOptions::second_order
   std::shared_ptr<const passes::Registered> registered = nullptr;  ///< the users' passes and patterns; null: none
   Backend backend = {};                                            ///< CompileOptions::backend
   std::vector<std::uint64_t> words = {};                           ///< Tracer::words
@@ -170,7 +170,8 @@ struct TraceOptions {
   bool branches = false;                                           ///< it may branch on values; false: that ends it
   Outcomes path = {};                                              ///< decisions that are known
   kernels::Mode mode = kernels::Mode::Full;                        ///< of what runs to know others
-  JointWish* joint = nullptr;                                      ///< the joint graph is exported; null: it is not
+  /// takes the text of the joint graph, which is exported (Tracer::by_value); null: it is not
+  std::string* joint = nullptr;
 };
 
 /// What a trace had seen by its end, whichever that was.

@@ -335,6 +335,7 @@ class Export {
             {.handles = &handles,
              .static_sizes = options_.static_sizes,
              .keeps = cut_ ? cut_->keeps : BackwardKeeps::MinimumCut,
+             .partition = cut_ ? cut_->choose : PartitionFunction(),
              .registered = passes::registered(),
              .joint = cut_ ? &cut_->joint : nullptr},
             facts);

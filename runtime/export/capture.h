@@ -26,7 +26,8 @@ std::shared_ptr<const Program> write_program(CapturedCall, SourceLoc);
 /// Asks for a call's forward with what its backward reads among the results (joint.cc).
 struct CutRequest {
   BackwardKeeps keeps = BackwardKeeps::MinimumCut;
-  JointWish joint;
+  PartitionFunction choose = {};
+  std::string joint;                           ///< the graph before the cut
   std::shared_ptr<const Gradients> gradients;  ///< what the trace has made of it
   std::size_t results = 0, numbers = 0;        ///< how many of the results are the function's
   std::vector<std::string> inputs;             ///< by input of the graph: its path

@@ -87,15 +87,14 @@ void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOption
   gradients = g;
 }
 
-std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOptions options, const JointRule& rule,
-                                                  SourceLoc loc) {
+std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOptions options, BackwardKeeps keeps,
+                                                  const PartitionFunction& choose, SourceLoc loc) {
   if (options.trace_joint)
     fail(ErrorCode::InvalidArgument, kOp, loc,
          "trace_joint is of export_program(): here the derivative is of all results");
   const std::string name = options.name;
   CutRequest cut;
-  cut.keeps = rule.keeps;
-  if (!rule.kept.empty()) cut.joint.kept = &rule.kept;
+  cut.keeps = keeps, cut.choose = choose;
   ExportedProgram forward = export_forward(call, std::move(options), cut, loc);
   const Gradients& g = *cut.gradients;
   const NoGradScope off;
@@ -105,8 +104,7 @@ std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOption
       NamedBackward{{g.graph}},
       std::tuple(std::vector<Tensor>(a.tensors.begin(), first), std::vector<Tensor>(first, a.tensors.end()), a.numbers),
       {.name = name + " backward", .arguments = {"saved", "tangents", "numbers"}}, loc);
-  auto made = std::make_shared<JointCut>(
-      JointCut{std::move(forward), std::move(backward), std::move(cut.joint.text), std::move(cut.joint.values)});
+  auto made = std::make_shared<JointCut>(JointCut{std::move(forward), std::move(backward), std::move(cut.joint)});
   made->results = cut.results, made->numbers = cut.numbers;
   for (const Joint::Output& of : g.joint.outputs)
     made->tangents.push_back(of.of == Joint::Output::Of::Input ? cut.inputs[of.index] + " after the call"
@@ -158,20 +156,11 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
 
 std::pair<JointForward, JointBackward> JointFunction::partition(BackwardKeeps keeps, SourceLoc loc) const {
   const std::shared_ptr<const detail::JointCut> cut =
-      keeps == BackwardKeeps::MinimumCut ? first_ : cut_({.keeps = keeps}, loc);
+      keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, {}, loc);
   return {JointForward(cut), JointBackward(cut)};
 }
-std::pair<JointForward, JointBackward> JointFunction::partition(const JointPartitioner& rule, SourceLoc loc) const {
-  detail::JointRule chosen;
-  chosen.kept.resize(values().size());
-  for (const std::size_t i : rule(values())) {
-    if (i >= chosen.kept.size())
-      fail(ErrorCode::InvalidArgument, "JointFunction::partition", loc, "the rule keeps value ", i, " of ",
-           chosen.kept.size());
-    chosen.kept[i] = true;
-  }
-  if (chosen.kept.empty()) return partition(BackwardKeeps::MinimumCut, loc);  // arguments are all there is to keep
-  const std::shared_ptr<const detail::JointCut> cut = cut_(chosen, loc);
+std::pair<JointForward, JointBackward> JointFunction::partition(PartitionFunction choose, SourceLoc loc) const {
+  const std::shared_ptr<const detail::JointCut> cut = cut_(BackwardKeeps::MinimumCut, choose, loc);
   return {JointForward(cut), JointBackward(cut)};
 }
 

@@ -11,21 +11,24 @@
 namespace reprise::detail {
 
 void own_backward(Compiled& of, const Gradients& g) {
-  Compiled* const b = backward_of(g);
-  if (!b) return;
-  const std::string name = std::move(b->options.name);
-  const std::vector<std::string> arguments = std::move(b->options.arguments);
-  b->options = of.options;
-  b->options.name = name, b->options.arguments = arguments;
-  b->mode = of.mode, b->check = of.check;
-  b->recordings = of.recordings, b->callback = of.callback, b->code_of_all = of.code_of_all;
-  b->is_backward = true;
+  for (Compiled* const b : {backward_of(g), again_of(g)}) {
+    if (!b) continue;
+    const std::string name = std::move(b->options.name);
+    const std::vector<std::string> arguments = std::move(b->options.arguments);
+    b->options = of.options;
+    b->options.name = name, b->options.arguments = arguments;
+    b->mode = of.mode, b->check = of.check;
+    b->recordings = of.recordings, b->callback = of.callback, b->code_of_all = of.code_of_all;
+    b->is_backward = true;
+  }
 }
 
 std::vector<std::shared_ptr<Compiled>> backwards_of(const Compiled& c) {
   std::vector<std::shared_ptr<Compiled>> all;
   for (const auto& s : c.owned)
-    if (Compiled* b = s->gradients ? backward_of(*s->gradients) : nullptr) all.push_back(b->shared_from_this());
+    for (Compiled* b : {s->gradients ? backward_of(*s->gradients) : nullptr,
+                        s->gradients ? again_of(*s->gradients) : nullptr})
+      if (b) all.push_back(b->shared_from_this());
   return all;
 }
 

@@ -427,6 +427,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
                          .static_sizes = c_.options.static_sizes,
                          .freeze = c_.options.freeze,
                          .keeps = c_.options.keeps,
+                         .partition = c_.options.partition,
+                         .second_order = c_.options.second_order,
                          .registered = passes::registered(),
                          .backend = c_.options.backend,
                          .words = any ? any->words() : std::vector<std::uint64_t>(),
@@ -494,6 +496,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     if (any) any->keep();
     return made;
   } catch (const MarkPinned&) {
+    throw;
+  } catch (const PartitionRefused&) {
     throw;
   } catch (const device::LateFault&) {  // of an earlier call
     throw;

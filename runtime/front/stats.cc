@@ -10,6 +10,7 @@
 #include "runtime/front/backward.h"
 #include "runtime/front/code_count.h"
 #include "runtime/front/compiled.h"
+#include "runtime/replay/boxed.h"
 #include "runtime/replay/pool.h"
 #include "runtime/replay/profile.h"
 
@@ -29,6 +30,7 @@ ProcessStats stats() {
   s.library_products = static_cast<std::int64_t>(c.library_products);
   s.product_captures = static_cast<std::int64_t>(c.product_captures);
   s.product_updates = static_cast<std::int64_t>(c.product_updates);
+  s.bytes_released_early = runtime::BoxedReplay::released_bytes();
   s.pool_bytes = runtime::pool_bytes();
   device::HostMemoryStats m = device::host_memory_stats();
   s.result_bytes_live = m.live_bytes;

@@ -10,6 +10,7 @@
 #include "graph/name_scopes.h"
 #include "graph/while_loop.h"
 #include "kernels/reference/undeclared_writes.h"
+#include "runtime/replay/boxed.h"
 #include "runtime/replay/launch_slice.h"
 #include "runtime/replay/profile.h"
 
@@ -189,6 +190,16 @@ void HostSteps::run_all(void* const* base, const std::int64_t* params, SlotValue
     for (std::size_t i = undo.size(); i-- > 0;)
       if (undo[i] < at) run_step(program_.steps[n + i], base, params, slots);
     throw;
+  }
+}
+
+void HostSteps::run_boxed(BoxedReplay& memory, void* const* base, const std::int64_t* params, SlotValues slots) {
+  const auto n = static_cast<std::uint32_t>(program_.steps.size());
+  const device::Launches awake(n > 1);
+  for (std::uint32_t at = 0; at < n; ++at) {
+    memory.before(at);
+    if (!conditional_ || holds(at, base, slots)) run_told(program_.steps[at], base, params, slots);
+    memory.behind(at);
   }
 }
 

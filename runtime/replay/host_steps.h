@@ -7,6 +7,8 @@
 
 namespace reprise::runtime {
 
+class BoxedReplay;
+
 /// What sizes decide of a native step's arguments: views without their addresses.
 void resolve_native(const Program&, const Program::NativeStep&, SlotValues slots, kernels::TensorView* views,
                     std::int64_t* ints, kernels::Number* numbers);
@@ -26,6 +28,8 @@ class HostSteps {
   void run(const Program::Step&, void* const* base, const std::int64_t* params, SlotValues slots);
   /// All steps, in order.
   void run_all(void* const* base, const std::int64_t* params, SlotValues slots);
+  /// The same of a program that BoxedPlan finds possible.
+  void run_boxed(BoxedReplay&, void* const* base, const std::int64_t* params, SlotValues slots);
   /// A number of native steps (Program::FloatWord) that is another one in this call.
   void set_number(std::uint32_t at, double v) { numbers_[at].f = v; }
   std::int64_t bytes() const;

@@ -172,6 +172,12 @@ SlotValues Recording::resolve(Instance& i, const std::int64_t* values, const Lan
   return now;
 }
 
+const BoxedPlan* Recording::boxed_plan(Instance& i, const detail::Given& given, TensorImpl* const* inputs) const {
+  if (!BoxedReplay::is_worth_it(given, inputs, program_.graph.inputs.size())) return nullptr;
+  if (!i.boxed) i.boxed = std::make_unique<BoxedPlan>(program_);
+  return i.boxed->is_possible ? i.boxed.get() : nullptr;
+}
+
 void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, detail::Outputs& outputs,
                        const std::vector<std::int32_t>& tensor_results, std::int64_t* copied_bytes) {
   const FloatState ours;
@@ -180,7 +186,9 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   if (!inst) inst = make_instance(nullptr, {}).release();
   Returner returner{*this, inst};
   const std::int64_t workspace = inst->device ? inst->device->workspace_bytes() : 0, bytes = lane_bytes(*inst);
-  Lane lane(p.device, bytes);
+  const BoxedPlan* const plan = outputs.given ? boxed_plan(*inst, *outputs.given, inputs) : nullptr;
+  const bool in_pool = !plan || pool_bytes(p.device) >= bytes;
+  Lane lane(p.device, in_pool ? bytes : 0);
   const SlotValues now = resolve(*inst, values, lane);
   if (p.float_exprs.size()) p.float_exprs.evaluate(values, inst->floats.data());
   auto bits_of = [&](const Program::FloatWord& f) { return f.computed ? inst->floats[*f.computed] : values[f.word]; };
@@ -193,16 +201,30 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   void** const base = inst->base.data();
   base[p.workspace_cell()] = workspace ? lane.base() + (bytes - workspace) : nullptr;
   for (const Program::InputPlace& i : p.inputs_read) base[i.buffer] = inputs[i.input]->data();
+  std::optional<BoxedReplay> boxed;
+  if (plan) boxed.emplace(p, *plan, now, base, in_pool);
   for (const Program::OutputPlace& o : p.outputs_made) {
-    Storage* s = new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, now[p.buffer_bytes[o.buffer]]);
+    Storage* s = boxed ? boxed->result(o.buffer)
+                       : new_storage(p.graph.meta(p.graph.outputs[o.output].value).device,
+                                     now[p.buffer_bytes[o.buffer]]);
     inst->results[o.output] = s;
     base[o.buffer] = s->data;
   }
   build_results(p, now, inputs, inst->results.data(), tensor_results, outputs);
   // an argument that becomes another tensor must not where a check fails
   const bool late = budget_ && budget_->late_faults && p.metadata.empty();
-  if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed(), late);
-  else inst->host.run_all(base, params, now);
+  if (boxed) {
+    if (!in_pool) inst->resolved = false, inst->lane = nullptr;  // temporaries stand elsewhere
+    boxed->give(*outputs.given, inputs, p.graph.inputs.size());
+    try {
+      inst->host.run_boxed(*boxed, base, params, now);
+    } catch (...) {
+      any_released.store(true, std::memory_order_relaxed);  // who tries again finds what has gone
+      throw;
+    }
+  } else if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed(), late);
+  else
+    inst->host.run_all(base, params, now);
   counters().replays.add();
   *copied_bytes = now[p.copied_bytes];
   if (p.has_epilogue) apply_epilogue(p, now, base, inputs, inst->results.data(), outputs, inst->moved);

@@ -13,6 +13,7 @@
 #include "kernels/plan/temp_plan.h"
 #include "reprise/compile.h"
 #include "runtime/call/call_frame.h"
+#include "runtime/replay/boxed.h"
 #include "runtime/replay/device_replay.h"
 #include "runtime/replay/epilogue.h"
 #include "runtime/replay/host_steps.h"
@@ -86,6 +87,7 @@ class Recording {
     std::vector<std::int64_t> floats;  // Program::float_exprs of this call
     std::vector<Storage*> results;     // by graph output
     std::vector<MovedStorage> moved;   // room for the epilogue, which may not allocate
+    std::unique_ptr<BoxedPlan> boxed;  // null: nobody has given it anything
   };
   Recording(const Program& p, std::shared_ptr<const RecordingBudget> budget)
       : program_(p), budget_(std::move(budget)) {}
@@ -99,6 +101,8 @@ class Recording {
   Instance* take_instance();  // one that waits, or null
   /// Resolves what moves from call to call; most calls have the words of the one before.
   SlotValues resolve(Instance&, const std::int64_t* values, const Lane&) const;
+  /// How a replay runs that is given arguments; null: as any other.
+  const BoxedPlan* boxed_plan(Instance&, const detail::Given&, TensorImpl* const* inputs) const;
   struct Returner;
 
   const Program& program_;  // the specialization outlives its recordings

@@ -73,6 +73,10 @@ std::string explain_backward(const Gradients& g, Detail detail) {
 
 Compiled* backward_of(const Gradients& g) { return g.backward ? compiled_of(*g.backward).get() : nullptr; }
 
+Compiled* again_of(const Gradients& g) {
+  return g.again && g.again->function ? compiled_of(*g.again->function).get() : nullptr;
+}
+
 bool takes_sizes(const Gradients& g) {
   return std::any_of(g.graph->described.begin(), g.graph->described.end(), [](const graph::NumberInput& n) {
     return !is_random(n) && n.kind != graph::NumberInput::Kind::Float;

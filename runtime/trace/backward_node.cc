@@ -12,6 +12,7 @@
 #include "base/errors.h"
 #include "device/backend.h"
 #include "graph/tape_seam.h"
+#include "runtime/call/given.h"
 #include "runtime/trace/gradients.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
@@ -28,12 +29,9 @@ struct BackwardNode final : autograd::Node {
   std::string name() const override { return of->name; }
 
   std::vector<Tensor> apply(std::vector<Tensor> grads, autograd::Needed) override {
-    if (is_grad_enabled())
-      fail(ErrorCode::InvalidArgument, of->name.c_str(), {},
-           "a derivative of a compiled function's derivative (create_graph): compile a function that takes both "
-           "inside, with rp::grad, or run this one eagerly");
     std::vector<Tensor> given(next.size());
     if (!of->backward) return given;
+    if (is_grad_enabled()) return apply_again(grads);
     std::vector<Tensor> tensors;
     for (const autograd::Saved& s : saved) tensors.push_back(s.unpack(*this));
     const std::int64_t* at = strides.empty() ? nullptr : strides.data();
@@ -43,19 +41,45 @@ struct BackwardNode final : autograd::Node {
       if (at) at += result.sizes.size();
     }
     grads.clear();
-    const std::vector<Tensor> made = (*of->backward)(tensors, numbers);
+    const auto call = [&] {
+      if (!walked_last) return (*of->backward)(tensors, numbers);
+      const Given given{tensors, [](void* node) { static_cast<BackwardNode*>(node)->release(); }, this};
+      return GivingCall::call(*of->backward, given, tensors, numbers);
+    };
+    const std::vector<Tensor> made = call();
     for (std::size_t i = 0; i < given.size(); ++i)
       if (const std::int32_t o = of->gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
     return given;
   }
+  /// The same as a differentiable function of the arguments and the tangents.
+  std::vector<Tensor> apply_again(const std::vector<Tensor>& grads) {
+    const DerivativeAgain& a = *of->again;
+    std::vector<Tensor> tangents, given(next.size());
+    for (std::uint32_t k : a.tangents) tangents.push_back(grads[k].defined() ? grads[k] : zeros_of(results[k]));
+    auto saved_input = [&](std::uint32_t input) {
+      for (std::size_t i = 0; i < of->saved.size(); ++i)
+        if (of->saved[i].where == SavedValue::Where::Input && of->saved[i].index == input) return saved[i].unpack(*this);
+      return Tensor();
+    };
+    const std::vector<Tensor> made = call_again(a, kept, saved_input, std::move(tangents), *this);
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (const std::int32_t o = a.gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
+    return given;
+  }
   void release() override {
     for (autograd::Saved& s : saved) s.reset();
+    for (autograd::Saved& s : kept.inputs) s.reset();
   }
   bool tell(autograd::Shadow& s) override {
     s.word(4), s.word(reinterpret_cast<std::uintptr_t>(of.get())), s.word(saved.size());
     for (const autograd::Saved& one : saved) s.add(one, *this);
     for (Int i : numbers) s.ints.push_back(i);
     return true;
+  }
+  static Tensor zeros_of(const autograd::ResultMeta& result) {
+    return graph::call1(graph::OpId::full,
+                        {IntArrayRef(result.sizes), Scalar(0.0), result.dtype, std::string_view(result.device.str())},
+                        {});
   }
   /// `lies`: the strides that it is expected to have; null: in a trace, where none are known.
   Tensor tangent(Tensor g, const autograd::ResultMeta& result, const std::int64_t* lies) const {
@@ -72,10 +96,7 @@ struct BackwardNode final : autograd::Node {
         if (sizes[static_cast<std::size_t>(d)] != 1 && a[d] != b[d]) return false;
       return true;
     };
-    if (zero && !lies)
-      return graph::call1(graph::OpId::full,
-                          {IntArrayRef(result.sizes), Scalar(0.0), result.dtype, std::string_view(result.device.str())},
-                          {});
+    if (zero && !lies) return zeros_of(result);
     if (!zero) {
       if (g.impl()->trace || (g.impl()->keys & kWrappedKey) || g.dtype() != result.dtype || g.impl()->rank != rank)
         return g;
@@ -101,6 +122,7 @@ struct BackwardNode final : autograd::Node {
 
   const std::shared_ptr<const Gradients> of;
   std::vector<autograd::Saved> saved;
+  KeptForAgain kept;
   std::vector<Int> numbers;
   std::vector<std::int64_t> strides;  ///< of tangents, as the results lie; empty: this is a trace's
 };
@@ -126,6 +148,7 @@ void check_on_tape(const Gradients& g, const CallFrame& f) {
 void put_on_tape(const Gradients& g, const CallFrame& f, Outputs& outputs, const TapeViews* views,
                  const std::vector<Tensor>& bases) {
   auto node = std::make_shared<BackwardNode>(g.shared_from_this());
+  if (again_of(g)) node->kept = KeptForAgain(*g.again, f, g.second_order);
   const std::size_t tensors = outputs.tensors.size() - g.own, numbers = outputs.ints.size() - g.numbers;
   std::vector<Tensor> own;
   for (std::size_t i = tensors; i < outputs.tensors.size(); ++i)

@@ -4,7 +4,7 @@
 #include "autograd/shadow.h"
 #include "base/mutex.h"
 #include "reprise/autograd.h"
-#include "reprise/compile.h"
+#include "runtime/call/given.h"
 
 namespace reprise {
 
@@ -55,7 +55,14 @@ struct CompiledAutograd::Impl {
       ~Back() { t_segment = was; }
     } back{std::exchange(t_segment, &s)};
     const NoGradScope off;
-    return (*f)(s.of.tensors, s.of.ints, s.of.numbers);
+    if (!s.last) return (*f)(s.of.tensors, s.of.ints, s.of.numbers);
+    const detail::Given given{s.of.tensors,
+                              [](void* segment) {
+                                for (const auto& n : static_cast<const autograd::Segment*>(segment)->nodes)
+                                  n->release();
+                              },
+                              const_cast<autograd::Segment*>(&s)};
+    return detail::GivingCall::call(*f, given, s.of.tensors, s.of.ints, s.of.numbers);
   }
 };
 

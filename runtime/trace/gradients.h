@@ -1,9 +1,11 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "autograd/saved.h"
 #include "graph/graph.h"
 #include "guards/shape_env.h"
 #include "reprise/compile.h"
@@ -33,6 +35,34 @@ struct SavedValue {
   std::uint32_t output = 0;  ///< of a Result or Base: which differentiable one, or ~0
 };
 
+/// The gradients as a function of the arguments (joint_again.cc).
+struct DerivativeAgain {
+  std::string why_not;  ///< empty: it can be called
+  std::shared_ptr<const BackwardGraph> graph;
+  std::unique_ptr<const CompiledFunction<BackwardFunction>> function;
+  std::vector<std::uint32_t> inputs;   ///< of the forward, that it takes
+  std::vector<std::string> names;      ///< of these
+  std::vector<std::uint32_t> tangents; ///< behind them: which
+  std::vector<std::int32_t> gradients; ///< as Gradients::gradients
+  guards::ExprProgram exprs;           ///< its numbers, of the forward's values
+  std::vector<std::uint32_t> slots;
+  std::size_t n_values = 0;  ///< of the forward's, that these depend on
+};
+/// Of a functional joint graph, before its normal form is made.
+std::shared_ptr<DerivativeAgain> derivative_again(const graph::Graph&, const Joint&, const autograd::OffTape&,
+                                                  DType default_dtype);
+/// What a call keeps for it, beside what its backward keeps. `all`: whatever it needs.
+struct KeptForAgain {
+  KeptForAgain() = default;
+  KeptForAgain(const DerivativeAgain&, const CallFrame&, bool all);
+  std::vector<std::int64_t> values;
+  std::vector<autograd::Saved> inputs;
+};
+/// By DerivativeAgain::gradients' results. `saved`: an input that the backward keeps; undefined where it does not.
+std::vector<Tensor> call_again(const DerivativeAgain&, const KeptForAgain&,
+                               const std::function<Tensor(std::uint32_t input)>& saved, std::vector<Tensor> tangents,
+                               autograd::Node&);
+
 struct Gradients : std::enable_shared_from_this<Gradients> {
   Joint joint;
   std::vector<SavedValue> saved;  ///< by input of backward
@@ -47,9 +77,14 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
   /// their sizes and strides, then the numbers; empty: something depends on data
   std::optional<guards::ExprProgram> exprs;
   std::vector<std::uint32_t> slots;
+  std::shared_ptr<const DerivativeAgain> again;
+  bool second_order = false;  ///< CompileOptions::second_order
   std::string name;
   std::int64_t bytes_saved = 0, bytes_of_all = 0;
 };
+
+/// Names and kinds of its numbers, as the forward knows them; where the generator stands comes last among them.
+void describe_numbers(BackwardGraph&, const graph::Graph& forward);
 
 /// Does it say where the generator stands?
 bool is_random(const graph::NumberInput&);

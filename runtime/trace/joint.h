@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "autograd/off_tape.h"
 #include "autograd/trace_tape.h"
 #include "graph/graph.h"
 #include "guards/shape_env.h"
 #include "passes/partition.h"
+#include "passes/registered.h"
 #include "reprise/compile.h"
-#include "reprise/export_joint.h"
 #include "runtime/trace/tape_views.h"
 
 namespace reprise::detail {
@@ -73,14 +74,22 @@ void follow_argument(Tracer&, std::uint32_t input, const Tensor& traced, const T
 /// At the end of a trace, while its scopes stand: walks the tape. None: no result wants a gradient. Afterwards the tape
 /// has forgotten the trace's tensors. `made`: by result.
 std::optional<Joint> trace_gradients(Tracer&, autograd::TraceTape&, std::vector<graph::ViewMade>& made);
-/// A joint graph that leaves the process (reprise/export_joint.h): what is told of it, and asked for.
-struct JointWish {
-  const std::vector<bool>* kept = nullptr;  ///< passes::CutRules::kept
-  std::string text;                         ///< of the graph before the cut, in normal form
-  std::vector<JointValue> values;           ///< passes::cut_values
+/// How a joint graph is cut.
+struct CutBy {
+  passes::Partitioner partitioner = passes::Partitioner::MinimumCut;
+  PartitionFunction choose = {};                   ///< CompileOptions::partition
+  bool second_order = false;                       ///< CompileOptions::second_order
+  const passes::Registered* registered = nullptr;  ///< passes and patterns before the cut; null: none
+  autograd::OffTape off_tape = {};                 ///< what the function has done that the graph does not say
+};
+/// What a partitioner or a checkpoint's rule asks for cannot be. It says what the program's choice is worth, so it is
+/// told at every such call.
+struct PartitionRefused : Error {
+  using Error::Error;
+  explicit PartitionRefused(const Error& e) : Error(e) {}
 };
 /// Of what finish() gave. Null: there are views alone, whose derivatives are those of arguments.
-std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, passes::Partitioner, JointWish* = nullptr);
+std::shared_ptr<const Gradients> cut_gradients(Traced&, const Joint&, const CutBy&);
 
 /// How many of a replay's last tensors and integers are not the function's results.
 std::size_t saved_tensors(const Gradients&);
@@ -102,6 +111,8 @@ void put_on_tape(const Gradients&, const CallFrame&, Outputs&, const TapeViews* 
 
 /// The backward; null: no gradient flows.
 Compiled* backward_of(const Gradients&);
+/// The derivative as a function that can be derived again; null: it cannot, or no gradient flows.
+Compiled* again_of(const Gradients&);
 /// Does it compute with numbers of the call, other than where the generator stands?
 bool takes_sizes(const Gradients&);
 /// A backward's arguments.

@@ -1,5 +1,6 @@
 // The cut of a joint graph into the forward and the backward.
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
@@ -14,9 +15,11 @@
 #include "passes/partition.h"
 #include "passes/registered.h"
 #include "reprise/autograd.h"
+#include "reprise/partition.h"
 #include "reprise/settings.h"
 #include "runtime/trace/gradients.h"
 #include "runtime/trace/graph_call.h"
+#include "runtime/trace/joint_table.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise::detail {
@@ -97,29 +100,33 @@ std::vector<bool> leaves_checkpoint(const graph::Graph& g, const Joint& joint) {
   return leaves;
 }
 
-/// What there is to keep, for those who are asked.
-std::vector<JointValue> told(const graph::Graph& g, const passes::Marks& marks) {
-  std::vector<std::size_t> number(g.values.size());  // as the graph's text counts
-  std::size_t next = 0;
-  for (const graph::InputSpec& in : g.inputs) number[in.value.v] = next++;
-  for (const graph::Node& n : g.nodes)
-    for (const graph::ValueId r : n.results) number[r.v] = next++;
-  std::vector<JointValue> all;
-  for (const passes::CutValue& c : passes::cut_values(g, marks)) {
-    const graph::Node& n = g.nodes[static_cast<std::size_t>(g.values[c.value.v].node)];
-    JointValue& v = all.emplace_back();
-    v.value = "%" + std::to_string(number[c.value.v]);
-    v.op = graph::op(n.op).schema.name, v.where = n.info.loc;
-    if (n.info.scope) v.scope = *n.info.scope;
-    v.dtype = g.meta(c.value).dtype;
-    for (const Int& s : g.meta(c.value).layout.sizes) v.sizes.push_back(s.hint());
-    v.bytes = c.bytes, v.read = c.read, v.result = c.result, v.again = c.again;
-    v.made_of.assign(c.made_of.begin(), c.made_of.end());
-  }
-  return all;
+bool is_joint_mark(graph::OpId op) { return op == operators::tangent_op() || op == operators::gradient_op(); }
+
+/// The program's own partitioner sees values by their names.
+std::function<void(std::vector<passes::CutChoice>&)> asked(const graph::Graph& g, const PartitionFunction& partition) {
+  if (!partition) return {};
+  return [&](std::vector<passes::CutChoice>& choices) {
+    JointRequest request{g.name, g, graph::print(g), {}};
+    for (const passes::CutChoice& c : choices) {
+      const graph::Node& n = g.nodes[static_cast<std::size_t>(g.values[c.value.v].node)];
+      request.values.push_back({"%" + std::to_string(c.value.v), graph::op(n.op).name(), n.info.loc, n.info.sequence,
+                                c.bytes, c.is_read, c.is_result, c.can_be_recomputed, c.in_forward, c.save});
+    }
+    const std::size_t n = request.values.size();
+    try {
+      partition(request);
+      if (request.values.size() != n)
+        fail(ErrorCode::InvalidArgument, "partition", {}, "the partitioner of ", std::string(request.name), " leaves ",
+             request.values.size(), " values of ", n, ": it may change what is saved, and nothing else");
+    } catch (const Error& e) {
+      throw PartitionRefused(e);
+    }
+    for (std::size_t i = 0; i < n; ++i) choices[i].save = request.values[i].save;
+  };
 }
 
-passes::Partition cut(graph::Graph& g, const Joint& joint, passes::Partitioner by, JointWish* wish) {
+passes::Partition cut(graph::Graph& g, const Joint& joint, const CutBy& by,
+                      std::vector<passes::PatternRecord>& patterns) {
   const guards::LibraryScope operators;  // the program's own arithmetic is over
   auto keep = [&](const graph::Node& n) {
     for (const auto& c : joint.checkpoints)
@@ -133,17 +140,27 @@ passes::Partition cut(graph::Graph& g, const Joint& joint, passes::Partitioner b
     for (const graph::Node& n : g.nodes)
       if (graph::op(n.op).cls == graph::OpClass::Composite) of_composites.emplace(n.info.sequence, keep(n));
   passes::normalize(g);
+  if (by.registered)
+    for (passes::PassRecord& r : passes::open_joint_graph(g, *by.registered, is_joint_mark))
+      std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
+  // JOINTLOG
   const std::vector<bool> leaves = leaves_checkpoint(g, joint);
-  const passes::Marks marks{operators::tangent_op(), operators::gradient_op()};
-  if (wish) wish->text = graph::print(g), wish->values = told(g, marks);
-  return passes::partition(g, marks,
-                           {by,
-                            [&](const graph::Node& n) {
-                              if (leaves[static_cast<std::size_t>(&n - g.nodes.data())]) return passes::Keep::MustSave;
-                              const auto known = of_composites.find(n.info.sequence);
-                              return known == of_composites.end() ? keep(n) : known->second;
-                            },
-                            kernels::is_costly, wish ? wish->kept : nullptr});
+  try {
+    return passes::partition(g, {operators::tangent_op(), operators::gradient_op()},
+                             {by.partitioner,
+                              [&](const graph::Node& n) {
+                                if (leaves[static_cast<std::size_t>(&n - g.nodes.data())])
+                                  return passes::Keep::MustSave;
+                                const auto known = of_composites.find(n.info.sequence);
+                                return known == of_composites.end() ? keep(n) : known->second;
+                              },
+                              kernels::is_costly, asked(g, by.choose), g.name});
+  } catch (const PartitionRefused&) {
+    throw;
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::InvalidArgument) throw;
+    throw PartitionRefused(e);
+  }
 }
 
 }  // namespace
@@ -152,29 +169,7 @@ bool is_random(const graph::NumberInput& n) {
   return n.kind == graph::NumberInput::Kind::Seed || n.kind == graph::NumberInput::Kind::Offset;
 }
 
-namespace {
-
-// The forward's names for what the backward takes and gives. Where the generator stood comes last among its numbers.
-void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph& forward) {
-  auto input = [&](std::size_t i) -> const std::string& { return forward.values[forward.inputs[i].value.v].name; };
-  auto name = [&](std::size_t i) -> std::string& { return back.graph.values[back.graph.inputs[i].value.v].name; };
-  std::size_t own = 0, at = 0;
-  for (const SavedValue& s : of.saved) {
-    switch (s.where) {
-      case SavedValue::Where::Input: name(at++) = input(s.index); break;
-      case SavedValue::Where::Result: name(at++) = "result " + std::to_string(s.index); break;
-      case SavedValue::Where::Base: name(at++) = "base " + std::to_string(s.index); break;
-      case SavedValue::Where::Own: name(at++) = "saved " + std::to_string(own++); break;
-    }
-  }
-  for (const std::uint32_t k : of.tangents) {
-    const Joint::Output& o = of.joint.outputs[k];
-    const bool written = o.of == Joint::Output::Of::Input;
-    name(at++) = "tangent of " + (written ? input(o.index) : "result " + std::to_string(o.index));
-  }
-  for (std::size_t i = 0; i < of.gradients.size(); ++i)
-    if (const std::int32_t o = of.gradients[i]; o >= 0)
-      back.graph.outputs[static_cast<std::size_t>(o)].of = static_cast<std::int32_t>(of.joint.inputs[i].index);
+void describe_numbers(BackwardGraph& back, const graph::Graph& forward) {
   for (const guards::Expr* e : back.numbers) {
     graph::NumberInput n;
     n.name = e->kind() == guards::ExprKind::Symbol ? forward.env->symbols()[e->symbol()].source.name : Int(e).str();
@@ -195,6 +190,32 @@ void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph&
   const std::vector<graph::NumberInput> described = back.described;
   for (std::size_t i = 0; i < order.size(); ++i)
     back.numbers[i] = numbers[order[i]], back.described[i] = described[order[i]];
+}
+
+namespace {
+
+// The forward's names for what the backward takes and gives.
+void name_backward(const Gradients& of, BackwardGraph& back, const graph::Graph& forward) {
+  auto input = [&](std::size_t i) -> const std::string& { return forward.values[forward.inputs[i].value.v].name; };
+  auto name = [&](std::size_t i) -> std::string& { return back.graph.values[back.graph.inputs[i].value.v].name; };
+  std::size_t own = 0, at = 0;
+  for (const SavedValue& s : of.saved) {
+    switch (s.where) {
+      case SavedValue::Where::Input: name(at++) = input(s.index); break;
+      case SavedValue::Where::Result: name(at++) = "result " + std::to_string(s.index); break;
+      case SavedValue::Where::Base: name(at++) = "base " + std::to_string(s.index); break;
+      case SavedValue::Where::Own: name(at++) = "saved " + std::to_string(own++); break;
+    }
+  }
+  for (const std::uint32_t k : of.tangents) {
+    const Joint::Output& o = of.joint.outputs[k];
+    const bool written = o.of == Joint::Output::Of::Input;
+    name(at++) = "tangent of " + (written ? input(o.index) : "result " + std::to_string(o.index));
+  }
+  for (std::size_t i = 0; i < of.gradients.size(); ++i)
+    if (const std::int32_t o = of.gradients[i]; o >= 0)
+      back.graph.outputs[static_cast<std::size_t>(o)].of = static_cast<std::int32_t>(of.joint.inputs[i].index);
+  describe_numbers(back, forward);
 }
 
 // Of the backward as it is called: its tensors are the saved values and the tangents, its results the gradients.
@@ -233,7 +254,7 @@ TensorMeta shown(const graph::Graph& g, const Joint::Output& o, TensorMeta value
 
 }  // namespace
 
-std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, passes::Partitioner by, JointWish* wish) {
+std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, const CutBy& by) {
   auto made = std::make_shared<Gradients>();
   made->joint = joint;
   made->name = t.graph.name;
@@ -244,7 +265,13 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, pa
     check_views(joint, views.get());
   }
   if (joint.outputs.empty()) return nullptr;
-  passes::Partition p = cut(g, joint, by, wish);
+  made->again =
+      derivative_again(g, joint, by.off_tape, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));
+  made->second_order = by.second_order;
+  if (made->again->function)
+    describe_traces(*compiled_of(*made->again->function),
+                    [of = made->again->graph](Traced& t) { describe_backward(*of, t); });
+  passes::Partition p = cut(g, joint, by, t.joint_patterns);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)
     made->expected.push_back(g.meta(g.outputs[i].value));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "autograd/off_tape.h"
 #include "base/epochs.h"
 #include "base/errors.h"
 #include "base/knobs.h"
@@ -353,6 +354,8 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
            " operators, and more are not compiled as one: compile what its loop repeats");
     if (depth_ && graph::setting(graph::Setting::NoGrad)) [[unlikely]]
       for (const auto& region : regions_) region->calls_off.push_back(calls_);
+    if (graph::setting(graph::Setting::NoGrad) && c.loc.file != autograd::kReadsOwnResult)
+      autograd::off_tape.gradients_off = true;
     if (stays) check_stays(c);
     else record(c, writes ? made : results);
     graph::call_numbers.latest = calls_++;

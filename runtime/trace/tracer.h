@@ -19,6 +19,7 @@
 #include "runtime/call/call_frame.h"
 #include "runtime/trace/decisions.h"
 #include "runtime/trace/function_bytes.h"
+#include "passes/pass.h"
 #include "runtime/trace/made_sizes.h"
 #include "runtime/trace/result_wrappers.h"
 #include "runtime/trace/variables.h"
@@ -205,6 +206,7 @@ struct Traced {
   std::vector<std::uint32_t> same_as;
   std::vector<std::uint32_t> frozen;          ///< inputs on frozen storages that it does not write, ascending
   std::vector<std::uint32_t> frozen_written;  ///< those that it does
+  std::vector<passes::PatternRecord> joint_patterns;  ///< that were replaced in the joint graph, or came near
   /// what is captured and not written is declared frozen (Freeze::Captured)
   bool freezes_captured = false;
   /// arguments of which the function looked at nothing, ascending: any tensor may stand there
@@ -387,8 +389,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
-  std::vector<std::uint64_t> words;  ///< by defined tensor: as what it is seen; empty: as itself
-  bool static_sizes = false;         ///< each size is a constant
+  std::vector<std::uint64_t> words;                ///< by defined tensor: as what it is seen; empty: as itself
+  bool static_sizes = false;                       ///< each size is a constant
   /// Arguments that want gradients may be written, and each result is a value of its own on the tape, also where it is
   /// a view (export_joint): the derivative is by the values that arguments had.
   bool by_value = false;

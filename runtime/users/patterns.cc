@@ -5,10 +5,12 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/shown.h"
+#include "autograd/trace_tape.h"
 #include "graph/interpreter.h"
 #include "passes/functionalize.h"
 #include "passes/registered.h"
 #include "runtime/build/shipped_patterns.h"
+#include "reprise/autograd.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise {
@@ -59,10 +61,17 @@ graph::Graph traced(const std::string& name, const char* which, const PatternFun
   f.flatten(f.held.get(), frame);
   for (InputPlan plan;;) {
     Tracer tracer(name, frame, nullptr, plan);
+    autograd::TraceTape tape;
+    tracer.tape = &tape;
     try {
       graph::ModeScope scope(tracer);
       TraceScope hook(&tracer);
       f.trace(f.held.get(), tracer, frame);
+      {
+        const autograd::Aside aside;
+        tape.end();
+        tracer.drop_places();
+      }
       passes::FirstFormScope values;
       Traced made = tracer.finish();
       if (made.unrepeatable) refuse(bail_text(*made.unrepeatable));
@@ -101,6 +110,19 @@ passes::RegisteredPattern shipped_pattern(std::string name, const PatternExample
   return p;
 }
 
+Tensor pattern_leaf(const Tensor& t, std::vector<Tensor>& leaves) {
+  if (!t.defined() || !is_floating(t.dtype())) return t;
+  leaves.push_back(t.detach().requires_grad_());
+  return leaves.back();
+}
+std::vector<Tensor> pattern_results(const Tensor& result, const std::vector<Tensor>& leaves, const Tensor& tangent) {
+  std::vector<Tensor> all{result.detach()};
+  for (Tensor& g : grad({result}, leaves, {tangent}, {.allow_unused = true}))
+    if (g.defined()) all.push_back(std::move(g));
+  return all;
+}
+Tensor pattern_tangent(const Tensor& result) { return result.detach().clone(); }
+
 void warn_unknown_pattern(std::string_view name, const std::vector<std::string_view>& there) {
   log::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" +
             nearest_name(name, there) + "'? There are: " + listed(there));
@@ -115,7 +137,9 @@ void register_pattern(std::string name, const std::vector<PatternExample>& examp
          "a pattern is registered inside a compiled function: register it before");
   passes::RegisteredPattern p{name, options.priority, {}, std::move(options.may_match)};
   for (const PatternExample& e : examples)
-    p.graphs.emplace_back(traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement));
+    (e.is_pair ? p.pairs : p.graphs)
+        .emplace_back(traced(name, "the pattern", e.pattern), traced(name, "the replacement", e.replacement),
+                      e.is_pair ? 0 : -1);
   passes::add_pattern(std::move(p));
 }
 

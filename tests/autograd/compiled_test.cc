@@ -202,10 +202,48 @@ TEST(CompiledGrad, ArgumentsThatAreSavedAndWrittenSinceAreAnError) {
   EXPECT_NE(message_of([&] { y.sum().backward(); }).find("written since"), std::string::npos);
 }
 
-TEST(CompiledGrad, DerivativesOfDerivativesAreRefused) {
-  auto f = compile([](const Tensor& x) { return x.exp().sum(); }, {.name = "twice"});
-  Tensor x = random({4}).requires_grad_();
-  EXPECT_NE(message_of([&] { grad({f(x)}, {x}, {}, {.create_graph = true}); }).find("rp::grad"), std::string::npos);
+// The joint graph is derived again.
+TEST(CompiledGrad, DerivativesOfDerivatives) {
+  auto body = [](const Tensor& x, const Tensor& w) { return (matmul(x, w).tanh().exp() * x.sin()).sum(); };
+  auto f = compile(body, {.name = "twice"});
+  Tensor x = random({4, 4}).requires_grad_(), w = random({4, 4}).requires_grad_();
+  auto orders = [&](const auto& of) {
+    std::vector<Tensor> all;
+    Tensor y = of(x, w);
+    for (int order = 0; order < 3; ++order) {
+      const std::vector<Tensor> g = grad({y}, {x, w}, {}, {.create_graph = true});
+      all.insert(all.end(), {g[0].detach(), g[1].detach()});
+      y = (g[0] * g[0]).sum() + g[1].sum();
+    }
+    return all;
+  };
+  for (int call = 0; call < 2; ++call) {
+    const std::vector<Tensor> found = orders(f), expected = orders(body);
+    for (std::size_t i = 0; i < found.size(); ++i) expect_near(found[i], expected[i]);
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  // A gradient penalty: the walk that adds to leaves goes through both.
+  auto penalty = [&](const auto& of) {
+    w.set_grad(Tensor());
+    const Tensor g = grad({of(x, w)}, {x}, {}, {.create_graph = true})[0];
+    ((g.square().sum() - 1).square() + of(x, w)).backward();
+    return w.grad().clone();
+  };
+  expect_near(penalty(f), penalty(body));
+  // What its argument is made of is kept where the program says so.
+  Tensor y = random({4, 4});
+  auto product = [](const Tensor& a, const Tensor& b) { return a + (b * b).sum().exp(); };
+  auto lean = compile(product, {.name = "lean"}), kept = compile(product, {.name = "kept", .second_order = true});
+  auto twice = [&](const auto& of) {
+    const Tensor a = x * 2, g = grad({of(a, y * w)}, {w}, {ones({4, 4})}, {.create_graph = true})[0];
+    return grad({g.sum()}, {w})[0];
+  };
+  expect_near(twice(kept), twice(product));
+  // Written: an error that says so.
+  auto writes = compile([](Tensor a, const Tensor& b) { return a.mul_(b).sum(); }, {.name = "writes"});
+  Tensor a = x * 1.0;
+  EXPECT_NE(message_of([&] { grad({writes(a, w)}, {w}, {}, {.create_graph = true}); }).find("is written"),
+            std::string::npos);
   auto inside = compile([](const Tensor& x) {
     Tensor g = grad({x.exp().sum()}, {x}, {}, {.create_graph = true})[0];
     return grad({(g * g).sum()}, {x})[0];

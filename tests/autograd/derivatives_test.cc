@@ -241,6 +241,39 @@ TEST_P(DerivativeValues, SecondOrder) {
   EXPECT_NEAR(dot(got, d), want, 2e-6 * (1 + std::abs(want))) << describe(s.call);
 }
 
+// The same of compiled functions, whose joint graph is derived again: by create_graph through it, and by differences of
+// eager first gradients.
+TEST_P(DerivativeValues, SecondOrderThroughACompiledFunction) {
+  if (c().row == "ctc_loss") return;
+  const Sample s = sample(c(), 4, widest(c()));
+  if (!is_double(s)) return;
+  auto f = compile([&](const std::vector<Tensor>& t) { return function_of(s.call, t); },
+                   {.name = c().row, .second_order = true});
+  const std::vector<Tensor> x = leaves(s.tensors, s.follows), wanted = chosen(x, s.follows);
+  std::vector<Tensor> made;
+  for (const Tensor& t : f(x))
+    if (t.requires_grad()) made.push_back(t);
+  if (made.empty() || f.stats().eager_fallbacks) return;
+  std::vector<Tensor> first;
+  try {
+    first = defined(grad(made, wanted, weights_of(made), {.create_graph = true, .allow_unused = true}), wanted);
+  } catch (const Error& e) {
+    ASSERT_NE(std::string(e.what()).find("derivative of the derivative"), std::string::npos) << e.what();
+    return;
+  }
+  expect_close(first, gradients(s.call, s.tensors, s.follows), 1e-9);
+  const std::vector<Tensor> u = weights_of(first, 5);
+  Tensor h;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (first[i].requires_grad()) h = h.defined() ? h + sum(first[i] * u[i]) : sum(first[i] * u[i]);
+  const std::vector<Tensor> got = h.defined() ? defined(grad({h}, wanted, {}, {.allow_unused = true}), wanted)
+                                              : defined(std::vector<Tensor>(wanted.size()), wanted);
+  const std::vector<Tensor> d = weights_of(got, 7);
+  const double want =
+      slope(s, d, 2e-4, [&](const std::vector<Tensor>& t) { return dot(gradients(s.call, t, s.follows), u); });
+  EXPECT_NEAR(dot(got, d), want, 2e-6 * (1 + std::abs(want))) << describe(s.call);
+}
+
 TEST_P(DerivativeValues, Layouts) {
   const Sample s = sample(c(), 5, widest(c()));
   // what they give is a matter of the layout

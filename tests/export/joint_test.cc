@@ -162,48 +162,6 @@ TEST(ExportJoint, ViewsAndWrittenArgumentsAreResultsOfTheirOwn) {
   }
 }
 
-TEST(ExportJoint, ARuleOfTheUsersSaysWhatIsKept) {
-  const auto f = [](const Tensor& x, const Tensor& w) { return x.mm(w).exp().sin().softmax(-1).sum(0); };
-  const Tensor x = filled({4, 4}, 0), w = filled({4, 4}, 1), tangent = filled({4}, 2);
-  const JointFunction joint = export_joint(f, std::tuple(x, w));
-  const List want = eagerly([&](const List& a) { return List{f(a[0], a[1])}; }, {x, w}, {tangent});
-  std::vector<std::string> ops;
-  for (const JointValue& v : joint.values()) {
-    ops.push_back(v.op);
-    EXPECT_NE(joint.graph().find(v.value + " = "), std::string::npos) << v.value << "\n" << joint.graph();
-    EXPECT_TRUE(std::string_view(v.where.file).ends_with("joint_test.cc"));
-    for (const std::size_t of : v.made_of) EXPECT_LT(of, static_cast<std::size_t>(&v - joint.values().data()));
-  }
-  EXPECT_NE(std::find(ops.begin(), ops.end(), "sin"), ops.end());
-  auto keep = [&](std::function<bool(const JointValue&)> which) {
-    return joint.partition([which](const std::vector<JointValue>& all) {
-      std::vector<std::size_t> kept;
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (which(all[i])) kept.push_back(i);
-      return kept;
-    });
-  };
-  std::int64_t product_bytes = 0;
-  for (const JointValue& v : joint.values())
-    if (v.op == "mm" || v.op == "matmul") product_bytes += v.bytes;
-  EXPECT_EQ(product_bytes, 4 * 4 * 4);
-  const auto [some, b1] = keep([](const JointValue& v) { return v.op == "mm" || v.op == "matmul"; });
-  const auto [none, b2] = keep([](const JointValue&) { return false; });
-  const auto [all, b3] = keep([](const JointValue& v) { return v.read; });
-  EXPECT_EQ(some.bytes_saved(), product_bytes);
-  EXPECT_EQ(none.bytes_saved(), 0);
-  EXPECT_GT(all.bytes_saved(), product_bytes);
-  const std::pair<JointForward, JointBackward> cuts[] = {{some, b1}, {none, b2}, {all, b3}};
-  for (const auto& [forward, backward] : cuts) {
-    const auto [results, saved] = forward(x, w);
-    const List got = backward(saved, {tangent});
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i], 1e-4, 1e-5)) << i;
-  }
-  EXPECT_THROW(joint.partition([](const auto& v) { return std::vector<std::size_t>{v.size()}; }), Error);
-  EXPECT_THROW(joint.partition([](const auto&) -> std::vector<std::size_t> { throw std::runtime_error("its own"); }),
-               std::runtime_error);
-}
-
 // What wants a gradient is that alone, where something does; numbers drawn are the same in both parts.
 TEST(ExportJoint, FollowsThoseThatWantAndDrawsOnce) {
   const auto f = [](const Tensor& x, const Tensor& w, const Tensor& unused) {

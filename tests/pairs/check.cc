@@ -56,7 +56,7 @@ class Pair {
       : p_(p), counts_(counts), compiled_(p, got_.state.var, options(p), exported(p)) {}
 
   std::string call(const Call& c) {
-    const bool again = c.again && want_.state.in.x.defined();
+    const bool again = c.again && want_.state.in.x.defined() && !is(&Setting::walks_once);
     if (!again) make_state(c, want_.state), make_state(c, got_.state), left_half_way_ = false;
     for (const Chosen& s : p_.settings)
       if (auto* f = setting(s).arguments)
@@ -96,6 +96,7 @@ class Pair {
     if (want_.generator.offset() != got_.generator.offset())
       return "numbers drawn: eager " + std::to_string(want_.generator.offset()) + ", compiled " +
              std::to_string(got_.generator.offset());
+    if (std::string d = is(&Setting::twice) && !exported(p_) ? derive_twice() : ""; !d.empty()) return d;
     if (std::string d = exported(p_) ? "" : derive(); !d.empty()) return d;
     if (std::string d = made_since(before); !d.empty()) return d;
     counts_.prepared += prepared_;
@@ -271,6 +272,56 @@ class Pair {
   double tolerance() const { return !p_.has(kHalf) ? 1e-4 : p_.has(kSteps) ? 2 : 3e-2; }
   double tolerance_of_gradients() const { return std::max(tolerance(), p_.has(kHalf) ? 0.15 : 0); }
 
+  /// Gradients of a sum of the squares of gradients, where both sides can make them: a compiled function may refuse.
+  std::string derive_twice() {
+    auto second = [&](Side& side, std::vector<Tensor>& found) -> std::string {
+      const GeneratorScope drawing(side.generator);
+      try {
+        Tensor loss, squares;
+        for (const Tensor& t : side.results)
+          if (t.requires_grad() && t.is_floating_point()) {
+            const Tensor part = t.to(kFloat32).sin().sum();
+            loss = loss.defined() ? loss + part : part;
+          }
+        std::vector<Tensor> leaves;
+        for (const Tensor& t : side.state.leaves)
+          if (t.requires_grad()) leaves.push_back(t);
+        if (!loss.defined() || leaves.empty()) return kNothing;
+        for (const Tensor& g : grad({loss}, leaves, {}, {.create_graph = true, .allow_unused = true}))
+          if (g.defined() && g.requires_grad()) {
+            const Tensor part = g.to(kFloat32).square().sum();
+            squares = squares.defined() ? squares + part : part;
+          }
+        if (!squares.defined()) return kNothing;
+        found = grad({squares}, leaves, {}, {.retain_graph = true, .allow_unused = true});
+      } catch (const Error& e) {
+        side.what = e.what();
+        return std::string(error_code_name(e.code()));
+      }
+      return "";
+    };
+    std::vector<Tensor> want, got;
+    const std::string w = second(want_, want), g = second(got_, got);
+    if (g != w && got_.what.find("derivative of the derivative") != std::string::npos) return "";
+    if (g == error_code_name(ErrorCode::Sealed)) return "";
+    if (w != g)
+      return "second derivatives: eager " + (w.empty() ? "makes them" : w + " (" + want_.what + ")") + ", compiled " +
+             (g.empty() ? "makes them" : g + " (" + got_.what + ")");
+    if (!w.empty()) return "";
+    ++counts_.derived_twice;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const std::string at = "second gradient of leaf " + std::to_string(i) + ": ";
+      if (want[i].defined() != got[i].defined()) return at + "only one has it";
+      if (!want[i].defined()) continue;
+      const NoGradScope off;
+      const std::string d =
+          fuzz::difference(fuzz::seen({row_by_row(want[i])}, {}, {}, {true}),
+                           fuzz::seen({row_by_row(got[i])}, {}, {}, {true}), 10 * tolerance_of_gradients());
+      if (!d.empty()) return at + d;
+    }
+    return "";
+  }
+
   /// Backward of a weighted sum of all that wants gradients.
   std::string derive() {
     auto walk = [&](Side& side, bool compiled) -> std::string {
@@ -287,7 +338,7 @@ class Pair {
           loss = loss.defined() ? loss + part : part;
         }
         if (!loss.defined()) return kNothing;
-        auto backward = [&] { loss.backward({}, {.retain_graph = true}); };
+        auto backward = [&] { loss.backward({}, {.retain_graph = !is(&Setting::walks_once)}); };
         if (compiled) {
           const auto on = walks_.enable();
           backward();
@@ -343,7 +394,7 @@ class Pair {
       if (!w.empty()) continue;
       ++counts_.writes;
       std::string d = compare(false);
-      if (d.empty() && !want_.state.leaves.empty() && !exported(p_)) d = derive();
+      if (d.empty() && !want_.state.leaves.empty() && !exported(p_) && !is(&Setting::walks_once)) d = derive();
       if (!d.empty()) return "after a write to " + name(i) + ": " + d;
     }
     return "";
@@ -363,7 +414,7 @@ class Pair {
 
 Counts& Counts::operator+=(const Counts& o) {
   programs += o.programs, calls += o.calls, compiled += o.compiled, refused += o.refused, writes += o.writes,
-      derived += o.derived, prepared += o.prepared;
+      derived += o.derived, derived_twice += o.derived_twice, prepared += o.prepared;
   for (const auto& [reason, n] : o.fallbacks) fallbacks[reason] += n;
   return *this;
 }

@@ -11,7 +11,7 @@ namespace reprise::pairs {
 
 /// What became of the calls of programs.
 struct Counts {
-  std::int64_t programs = 0, calls = 0, compiled = 0, refused = 0, writes = 0, derived = 0;
+  std::int64_t programs = 0, calls = 0, compiled = 0, refused = 0, writes = 0, derived = 0, derived_twice = 0;
   std::int64_t prepared = 0;  ///< calls that were warmed up and sealed, with their backwards
   std::map<std::string, std::int64_t> fallbacks;
   Counts& operator+=(const Counts&);

@@ -1,4 +1,5 @@
 // The tape, from outside and inside of the function; walks that are compiled.
+#include "runtime/replay/boxed.h"
 #include "tests/pairs/feature.h"
 
 namespace reprise::pairs {
@@ -91,11 +92,16 @@ const Setting hooks[] = {
          [](Arguments&, Variables& v, int) {
            if (v.b.requires_grad() && !v.b.is_leaf()) v.b.retain_grad();
          }},
+    {.text = "each tape is walked once, and gives up what it keeps",
+     .before = [](Function&, int) { runtime::boxed_worth = 0; },  // from the first byte on
+     .walks_once = true},
+    {.text = "gradients of gradients", .options = [](CompileOptions& o) { o.second_order = true; }, .twice = true},
     {.text = "NoGradScope around every other call",
      .scope = [](int call) -> std::shared_ptr<void> { return call % 2 ? std::make_shared<NoGradScope>() : nullptr; }},
 };
 const Setting walks[] = {
     {.text = "CompiledAutograd", .compiled_walk = true},
+    {.text = "CompiledAutograd, once", .compiled_walk = true, .walks_once = true},
     {.text = "CompiledAutograd, x.register_hook",
      .arguments =
          [](Arguments& in, Variables&, int) {

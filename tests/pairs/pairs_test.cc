@@ -101,10 +101,10 @@ TEST(Pairs, EagerAndCompiledAgree) {
     ADD_FAILURE() << "seed " << drawn_by << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
   }
   std::printf(
-      "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld prepared\n",
+      "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld derived twice, %lld prepared\n",
       static_cast<long long>(all.programs), static_cast<long long>(all.calls), static_cast<long long>(all.compiled),
       static_cast<long long>(all.refused), static_cast<long long>(all.writes), static_cast<long long>(all.derived),
-      static_cast<long long>(all.prepared));
+      static_cast<long long>(all.derived_twice), static_cast<long long>(all.prepared));
   for (const auto& [name, n] : known)
     std::printf("known: %s: %lld programs\n", name.c_str(), static_cast<long long>(n));
   if (std::getenv("PAIRS_TABLE")) {
