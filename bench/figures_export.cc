@@ -35,7 +35,8 @@ struct Vad : nn::Callable<Vad> {
     const Tensor real = f.narrow(1, 0, 129), imaginary = f.narrow(1, 129, 129);
     Tensor y = sqrt(real * real + imaginary * imaginary + 1e-8);
     y = relu(d(relu(c(relu(b(relu(a(y))))))));
-    const auto [next, memory] = cell(y.select(2, 0), {h, state});
+    const std::vector<Tensor> before{h, state};
+    const auto [next, memory] = cell(y.select(2, 0), before);
     h.copy_(next), state.copy_(memory);
     return sigmoid(last(relu(next)));
   }

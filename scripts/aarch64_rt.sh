@@ -21,5 +21,5 @@ cmake -G Ninja -S rt -B "$build_dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_SYSTEM_N
 cmake --build "$build_dir" -j "${JOBS:-$(nproc)}" >&2
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
-REPRISE_WRITE_PROGRAMS="$programs" "$host/tests/test_export" --gtest_brief=1 --gtest_filter=Runtime.FilesHoldCodeForOtherProcessors
+WRITE_PROGRAMS="$programs" "$host/tests/test_export" --gtest_brief=1 --gtest_filter=Runtime.FilesHoldCodeForOtherProcessors
 scripts/compare_rt.py "$programs" "$host/examples/rprt_run" -- qemu-aarch64-static -L /usr/aarch64-linux-gnu "$build_dir/rprt_run"

@@ -2,7 +2,7 @@
 """Calls programs by two runtimes, of which the first runs here and the second by an emulator, and compares what they
 print: what is equal but for the rounding of another processor's instructions is equal.
 
-usage: compare_rt.py FOLDER RUNNER -- COMMAND...    FOLDER: of test_export with REPRISE_WRITE_PROGRAMS (programs, and a
+usage: compare_rt.py FOLDER RUNNER -- COMMAND...    FOLDER: of test_export with WRITE_PROGRAMS (programs, and a
 file `calls`); COMMAND: how the other runtime's rprt_run begins
 """
 import os

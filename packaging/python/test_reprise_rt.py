@@ -1,6 +1,6 @@
 """Runs the module and the examples in C with programs that tests/export/rt_test.cc has written.
 
-usage: test_reprise_rt.py FOLDER [RUNNER] [PLUGIN] [VAD] [MAKE_VAD] [RUST]; RPRT_LIBRARY names the library, REPRISE_RT_MODULE the folder of a
+usage: test_reprise_rt.py FOLDER [RUNNER] [PLUGIN] [VAD] [MAKE_VAD] [RUST]; RPRT_LIBRARY names the library, RPRT_MODULE the folder of a
 module that is installed."""
 import array
 import ctypes
@@ -13,7 +13,7 @@ import sys
 import unittest
 import wave
 
-sys.path.insert(0, os.environ.get("REPRISE_RT_MODULE", os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.environ.get("RPRT_MODULE", os.path.dirname(os.path.abspath(__file__))))
 import reprise_rt  # noqa: E402
 
 FOLDER, RUNNER, PLUGIN, VAD, MAKE_VAD, RUST = (sys.argv[1:7] + [None] * 5)[:6]

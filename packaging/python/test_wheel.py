@@ -47,7 +47,7 @@ def main():
                 of.extractall(installed)
         check_record(installed)
         environment = {k: v for k, v in os.environ.items() if k not in ("RPRT_LIBRARY", "LD_LIBRARY_PATH")}
-        environment["REPRISE_RT_MODULE"] = installed
+        environment["RPRT_MODULE"] = installed
         test = [sys.executable, "-B", os.path.join(HERE, "test_reprise_rt.py"), programs]
         code = "import reprise_rt as r; assert r.__version__ == %r and %r in r.__file__" % (version, installed)
         subprocess.run([sys.executable, "-B", "-c", code], check=True, env={**environment, "PYTHONPATH": installed})

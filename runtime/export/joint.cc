@@ -7,6 +7,7 @@
 #include "guards/expr.h"
 #include "reprise/autograd.h"
 #include "reprise/export_joint.h"
+#include "runtime/call/layout_class.h"
 #include "runtime/export/capture.h"
 #include "tensor/impl.h"
 
@@ -40,6 +41,22 @@ struct NamedBackward {
 };
 
 }  // namespace
+
+/// A tangent as the traced one lay, which its result decides: callers need not know.
+static Tensor lying_as(const Tensor& t, std::uint64_t word) {
+  const TensorImpl& impl = *t.impl();
+  const runtime::LayoutClass layout = runtime::layout_class(word);
+  if (impl.trace || impl.rank != runtime::rank_of_word(word) || runtime::fits(impl, word, false)) return t;
+  if (layout == runtime::LayoutClass::Strided) return t;
+  if (layout != runtime::LayoutClass::Dense) return t.contiguous();
+  const runtime::DimOrder order = runtime::order_of(word);
+  std::vector<std::int64_t> there, back(static_cast<std::size_t>(order.rank));
+  for (int d = 0; d < order.rank; ++d) {
+    there.push_back(order.dims[static_cast<std::size_t>(d)]);
+    back[static_cast<std::size_t>(there.back())] = d;
+  }
+  return t.permute(there).contiguous().permute(back);
+}
 
 void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOptions& o, SourceLoc loc) {
   const std::shared_ptr<const Gradients> g = t.gradients;
@@ -123,9 +140,11 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
   if (given.size() != cut_->tangents.size())
     refuse(given.size(), " tangents are given, and ", cut_->tangents.size(), " results are differentiable");
   std::vector<Tensor> tangents;
+  const std::vector<detail::InputContract>& inputs = detail::ProgramAccess::program(cut_->backward)->inputs;
   for (const std::uint32_t i : cut_->tangents_read) {
     if (!given[i].defined()) refuse("the tangent of ", cut_->tangents[i], " is undefined");
-    tangents.push_back(given[i]);
+    const std::size_t input = saved.tensors.size() + tangents.size();
+    tangents.push_back(input < inputs.size() ? detail::lying_as(given[i], inputs[input].word) : given[i]);
   }
   const NoGradScope off;
   const std::vector<Tensor> made = function_(saved.tensors, tangents, saved.numbers);

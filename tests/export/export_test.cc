@@ -142,9 +142,9 @@ TEST(Export, TwelveProgramsInAnotherProcess) {
 }
 
 // Calls that another process has made of programs that it has saved (PAIRS_KEEP=FOLDER test_pairs): here they give the
-// same bits. REPRISE_KEPT_CALLS names the folder.
+// same bits. KEPT_CALLS names the folder.
 TEST(Export, CallsOfAnotherProcess) {
-  const char* from = std::getenv("REPRISE_KEPT_CALLS");
+  const char* from = std::getenv("KEPT_CALLS");
   if (!from) GTEST_SKIP() << "no calls are there";
   int calls = 0, by_runtime = 0, wrong = 0;
   for (const auto& entry : std::filesystem::directory_iterator(from)) {

@@ -136,10 +136,10 @@ TEST(Runtime, TwelveProgramsGiveTheSameBits) {
   }
 }
 
-// The same programs for 64-bit Arm, in the same files: code is made here that runs there. With REPRISE_WRITE_PROGRAMS
+// The same programs for 64-bit Arm, in the same files: code is made here that runs there. With WRITE_PROGRAMS
 // the files go to that folder, for scripts/aarch64_rt.sh, with a line for each call: the file, then its arguments.
 TEST(Runtime, FilesHoldCodeForOtherProcessors) {
-  const char* to = std::getenv("REPRISE_WRITE_PROGRAMS");
+  const char* to = std::getenv("WRITE_PROGRAMS");
   std::ofstream calls;
   if (to) calls.open(std::string(to) + "/calls");
   for (const Case& c : cases()) {

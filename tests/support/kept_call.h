@@ -59,14 +59,18 @@ class KeptCall {
     std::vector<Tensor> storages;
     for (std::size_t i = 0; file.contains("before " + std::to_string(i)); ++i)
       storages.push_back(file.at("before " + std::to_string(i)).clone());
+    std::map<int, Tensor> handles;
     auto tensor = [&](const nlohmann::json& j) {
+      Tensor& known = handles[j.at("handle").get<int>()];
+      if (known.defined()) return known;
       std::int64_t sizes[kMaxRank] = {}, strides[kMaxRank] = {};
       const auto rank = static_cast<int>(j.at("sizes").size());
       for (int d = 0; d < rank; ++d) sizes[d] = j.at("sizes")[d], strides[d] = j.at("strides")[d];
       Storage* s = storages.at(j.at("storage").get<std::size_t>()).impl()->storage;
       retain(s);
-      return Tensor::adopt(new_impl(static_cast<DType>(j.at("dtype").get<int>()), Device::cpu(), sizes, strides, rank,
-                                    j.at("offset").get<std::int64_t>(), s));
+      known = Tensor::adopt(new_impl(static_cast<DType>(j.at("dtype").get<int>()), Device::cpu(), sizes, strides, rank,
+                                     j.at("offset").get<std::int64_t>(), s));
+      return known;
     };
     std::vector<Tensor> tensors;
     std::vector<Scalar> numbers;
@@ -114,6 +118,7 @@ class KeptCall {
     const auto at = storages_.emplace(i.storage, static_cast<int>(storages_.size())).first;
     if (at->second == static_cast<int>(kept_.size())) kept_.push_back(t);
     return {{"storage", at->second},
+            {"handle", handles_.emplace(&i, static_cast<int>(handles_.size())).first->second},
             {"dtype", static_cast<int>(i.dtype)},
             {"sizes", std::vector(i.sizes, i.sizes + i.rank)},
             {"strides", std::vector(i.strides, i.strides + i.rank)},
@@ -162,6 +167,7 @@ class KeptCall {
   nlohmann::json arguments_ = nlohmann::json::array(), weights_ = nlohmann::json::object();
   std::string seed_, offset_;
   std::map<const Storage*, int> storages_;
+  std::map<const TensorImpl*, int> handles_;
   std::vector<Tensor> kept_;
   std::map<std::string, Tensor> tensors_;
 };
