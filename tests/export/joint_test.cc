@@ -105,7 +105,7 @@ TEST(ExportJoint, ViewsAndWrittenArgumentsAreResultsOfTheirOwn) {
        {"result 0", "result 1", "result 2"}},
       {"a written argument",
        [](const List& a) {
-         a[0].mul_(a[0].cos());
+         a[0].mul_(2.0).add_(a[1].sum());
          return List{a[0].mm(a[1])};
        },
        {"x after the call", "result 0"}},
