@@ -28,9 +28,9 @@ constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel
 
 namespace {
 
-constexpr std::string_view kNames[kChannelCount] = {"trace",    "guards",  "recompiles", "graph",
-                                                    "passes",   "fusion",  "recordings", "memory",
-                                                    "epilogue", "compile", "branches",   "warning", "joint"};
+constexpr std::string_view kNames[kChannelCount] = {"trace",    "guards",     "recompiles", "graph",    "passes",
+                                                    "fusion",   "recordings", "memory",     "epilogue", "compile",
+                                                    "branches", "warning",    "joint"};
 constexpr std::uint32_t kAll = (1u << kChannelCount) - 1;
 constexpr std::uint32_t bit(Channel c) { return 1u << static_cast<int>(c); }
 

@@ -28,7 +28,12 @@ Figure sealed_steps() {
   char note[160];
   std::snprintf(note, sizeof note, "1,000 calls: %lld kernels, %lld traces, %lld recordings behind the first",
                 static_cast<long long>(kernels), static_cast<long long>(traces), static_cast<long long>(recordings));
-  return {"made by sealed training steps", static_cast<double>(kernels + traces + recordings), "", 0, Better::Lower, true,
+  return {"made by sealed training steps",
+          static_cast<double>(kernels + traces + recordings),
+          "",
+          0,
+          Better::Lower,
+          true,
           note};
 }
 
@@ -56,8 +61,8 @@ Figure checkpointed_step() {
   auto f = compile(model, {.name = "checkpointed"});
   const double compiled = peak([&] { grad({f(x, w)}, w); });
   char note[160];
-  std::snprintf(note, sizeof note, "%.1f MiB of results and pool, eagerly %.1f: 24 layers of 256 x 256, 512 rows", compiled,
-                eager);
+  std::snprintf(note, sizeof note, "%.1f MiB of results and pool, eagerly %.1f: 24 layers of 256 x 256, 512 rows",
+                compiled, eager);
   return {"peak memory of a checkpointed step", compiled / eager, "of eager", 1, Better::Lower, true, note};
 }
 

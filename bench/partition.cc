@@ -1,6 +1,7 @@
 // What compiled derivatives keep for backward, of the models of scripts/compare_partition.py: a line of JSON for each,
 // with bytes at these sizes, and the microseconds of a forward with its backward.
-//   reprise_partition                  the models, kept as BackwardKeeps::MinimumCut, All and Nothing say, and by a partitioner of
+//   reprise_partition                  the models, kept as BackwardKeeps::MinimumCut, All and Nothing say, and by a
+//   partitioner of
 //                                      their own
 //   reprise_partition --programs FILE  programs, one a line, as that script draws them
 #include <algorithm>
@@ -24,7 +25,8 @@ using rp::Tensor;
 
 Tensor leaf(std::initializer_list<rp::Int> sizes) { return (rp::randn(sizes) * 0.1).requires_grad_(); }
 
-/// A partitioner of a program's own: products and convolutions, which take long, are kept, and all else is computed again.
+/// A partitioner of a program's own: products and convolutions, which take long, are kept, and all else is computed
+/// again.
 void products(rp::JointRequest& joint) {
   for (rp::JointValue& v : joint.values)
     v.save = !v.can_be_recomputed || v.op == "matmul" || v.op == "mm" || v.op == "bmm" || v.op == "linear" ||

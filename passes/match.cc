@@ -383,10 +383,10 @@ class Search {
           return miss(s, maker(s.value[v]),
                       "its result is read by " + std::string(graph::op(g_.nodes[user].op).name()) +
                           ", too, which is no part of the pattern");
-        if (position(user) <= (p_.values[v].node >= 0 && graphs_.is_pair() &&
-                                       graphs_.behind[static_cast<std::size_t>(p_.values[v].node)]
-                                   ? m.at_behind
-                                   : m.at))
+        if (position(user) <=
+            (p_.values[v].node >= 0 && graphs_.is_pair() && graphs_.behind[static_cast<std::size_t>(p_.values[v].node)]
+                 ? m.at_behind
+                 : m.at))
           return miss(s, &g_.nodes[user], "reads a result before an operand of the pattern is there");
       }
       if (!is_result_[v] && uses_.is_output[s.value[v].v])
@@ -440,7 +440,8 @@ class Search {
   const std::unordered_map<std::uint32_t, std::uint32_t>& moved_;
   NearMatch* nearest_;
   std::vector<bool> is_result_;
-  std::vector<bool> read_ahead_;  // by value of a pair's pattern: an operand of its function, here or in what replaces it
+  std::vector<bool>
+      read_ahead_;  // by value of a pair's pattern: an operand of its function, here or in what replaces it
   int steps_ = 0;
   std::optional<Match> found_;
 };
@@ -448,8 +449,7 @@ class Search {
 /// The replacement, in the new graph.
 class Splice {
  public:
-  Splice(Rewriter& rw, const Match& m)
-      : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()) {}
+  Splice(Rewriter& rw, const Match& m) : rw_(rw), m_(m), r_(m.graphs->replacement), value_(r_.values.size()) {}
 
   /// `behind`: the derivative of a pair, once its function stands; else that, or all of what is no pair.
   void run(bool behind, const graph::NodeInfo& info) {

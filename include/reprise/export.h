@@ -44,8 +44,8 @@ struct NamedSize {
 };
 
 /// Does this thread trace a function to export it (export_program, export_module, export_joint)? Then is_compiling() is
-/// true, too. It is a constant of the program: what runs here must mean the same as in an eager call. Any thread; throws
-/// nothing.
+/// true, too. It is a constant of the program: what runs here must mean the same as in an eager call. Any thread;
+/// throws nothing.
 bool is_exporting() noexcept;
 
 struct ExportOptions {

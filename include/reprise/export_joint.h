@@ -99,7 +99,8 @@ class JointFunction {
                                                    SourceLoc loc = SourceLoc::current()) const;
 
  private:
-  using Cut = std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, const PartitionFunction&, SourceLoc)>;
+  using Cut =
+      std::function<std::shared_ptr<const detail::JointCut>(BackwardKeeps, const PartitionFunction&, SourceLoc)>;
   friend struct detail::JointAccess;
   JointFunction(Cut cut, SourceLoc loc) : cut_(std::move(cut)), first_(cut_(BackwardKeeps::MinimumCut, {}, loc)) {}
   Cut cut_;
@@ -114,8 +115,8 @@ struct JointAccess {
     return JointFunction(std::move(cut), loc);
   }
 };
-std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps,
-                                                  const PartitionFunction&, SourceLoc);
+std::shared_ptr<const JointCut> export_joint_call(const Call&, ExportOptions, BackwardKeeps, const PartitionFunction&,
+                                                  SourceLoc);
 
 template <class F, class... A>
 std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function, ExportOptions options,
@@ -126,8 +127,8 @@ std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function
                 "its parameters");
   if constexpr (call_fits<F&, A&...>()) {
     void* const at[] = {address_of(args)..., nullptr};
-    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps, choose,
-                             loc);
+    return export_joint_call({call_form<F, result_of<F&, A&...>, A&...>, function, at}, std::move(options), keeps,
+                             choose, loc);
   } else {
     static_cast<void>(Misfitting<F&, A&...>()), std::terminate();  // it does not compile
   }
@@ -151,7 +152,8 @@ JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions op
       [function, given = detail::adapted_for<Function>(args), options](
           BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc at) mutable {
         return std::apply(
-            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, choose, at, a...); }, given);
+            [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, choose, at, a...); },
+            given);
       },
       loc);
 }

@@ -8,16 +8,16 @@
 #include "reprise/source_location.h"
 #include "reprise/visible.h"
 
-/// A partitioner of the program's own (CompileOptions::partition, JointFunction::partition): it is shown the joint graph
-/// of a function with its derivative, and chooses what the forward keeps. docs/autograd.md, "What is kept".
+/// A partitioner of the program's own (CompileOptions::partition, JointFunction::partition): it is shown the joint
+/// graph of a function with its derivative, and chooses what the forward keeps. docs/autograd.md, "What is kept".
 namespace reprise REPRISE_VISIBLE {
 
 namespace graph {
 class Graph;
 }
 
-/// A value that the backward reads, or might compute others of. Arguments and captured tensors are none: they are there.
-/// Views are none: they are made again.
+/// A value that the backward reads, or might compute others of. Arguments and captured tensors are none: they are
+/// there. Views are none: they are made again.
 struct JointValue {
   std::string name;        ///< "%12", as in the text
   std::string_view op;     ///< what makes it: "matmul"

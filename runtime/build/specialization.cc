@@ -188,7 +188,10 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");
       if (joint && options.joint) *options.joint = graph::print(traced.graph);
-      if (joint) traced.gradients = cut_gradients(traced, *joint, {partitioner(options.keeps), options.partition, options.second_order, options.registered.get(), off});
+      if (joint)
+        traced.gradients = cut_gradients(
+            traced, *joint,
+            {partitioner(options.keeps), options.partition, options.second_order, options.registered.get(), off});
       if (options.describe) (*options.describe)(traced);
       traced.settings = facts.settings = settings.seen();
       return traced;

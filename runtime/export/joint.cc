@@ -142,7 +142,8 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
 }
 
 std::pair<JointForward, JointBackward> JointFunction::partition(BackwardKeeps keeps, SourceLoc loc) const {
-  const std::shared_ptr<const detail::JointCut> cut = keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, {}, loc);
+  const std::shared_ptr<const detail::JointCut> cut =
+      keeps == BackwardKeeps::MinimumCut ? first_ : cut_(keeps, {}, loc);
   return {JointForward(cut), JointBackward(cut)};
 }
 std::pair<JointForward, JointBackward> JointFunction::partition(PartitionFunction choose, SourceLoc loc) const {

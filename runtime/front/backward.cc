@@ -26,8 +26,8 @@ void own_backward(Compiled& of, const Gradients& g) {
 std::vector<std::shared_ptr<Compiled>> backwards_of(const Compiled& c) {
   std::vector<std::shared_ptr<Compiled>> all;
   for (const auto& s : c.owned)
-    for (Compiled* b : {s->gradients ? backward_of(*s->gradients) : nullptr,
-                        s->gradients ? again_of(*s->gradients) : nullptr})
+    for (Compiled* b :
+         {s->gradients ? backward_of(*s->gradients) : nullptr, s->gradients ? again_of(*s->gradients) : nullptr})
       if (b) all.push_back(b->shared_from_this());
   return all;
 }

@@ -19,9 +19,8 @@ constinit std::atomic<std::int64_t> g_released{0};
 
 bool writes_arguments(const Program& p) {
   return p.has_epilogue || !p.metadata.empty() || !p.lowered.undo.empty() ||
-         std::any_of(p.graph.inputs.begin(), p.graph.inputs.end(), [](const graph::InputSpec& i) {
-           return i.mutates_data || i.mutates_metadata;
-         });
+         std::any_of(p.graph.inputs.begin(), p.graph.inputs.end(),
+                     [](const graph::InputSpec& i) { return i.mutates_data || i.mutates_metadata; });
 }
 
 }  // namespace
@@ -49,6 +48,7 @@ BoxedPlan::BoxedPlan(const Program& p) : last_read(p.graph.inputs.size(), kUnrea
         made.push_back({first[b], b});
         gone.push_back({last[b], b});
         break;
+      case Buffer::Kind::Window: break;  // of loops, which are not boxed
     }
   }
   auto earlier = [](const Moment& a, const Moment& b) { return a.step < b.step; };
@@ -59,7 +59,8 @@ BoxedPlan::BoxedPlan(const Program& p) : last_read(p.graph.inputs.size(), kUnrea
 std::int64_t BoxedReplay::released_bytes() { return g_released.load(std::memory_order_relaxed); }
 
 BoxedReplay::BoxedReplay(const Program& p, const BoxedPlan& plan, SlotValues slots, void** base, bool in_pool)
-    : program_(p), plan_(plan), slots_(slots), base_(base), in_pool_(in_pool), results_(p.lowered.buffers.size(), nullptr) {}
+    : program_(p), plan_(plan), slots_(slots), base_(base), in_pool_(in_pool),
+      results_(p.lowered.buffers.size(), nullptr) {}
 
 BoxedReplay::~BoxedReplay() {
   while (next_gone_ < plan_.gone.size()) {

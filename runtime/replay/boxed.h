@@ -16,8 +16,8 @@ namespace reprise::runtime {
 // Of a replay whose caller gives up arguments (Note [Given arguments] in runtime/call/given.h) each result is allocated
 // right before the first step that writes it, and what was given goes behind the last step that uses it. Temporaries
 // stand in the pool where that is large enough as it is; otherwise they come and go like results. So at each step so
-// much is alive as a walk of eager operators would have alive. On the host alone, and of programs whose steps run once each, in order, and cannot fail once they are
-// running: what has gone is not there for another attempt.
+// much is alive as a walk of eager operators would have alive. On the host alone, and of programs whose steps run once
+// each, in order, and cannot fail once they are running: what has gone is not there for another attempt.
 
 /// Bytes that must be given: below it the time for allocations is worth more than the memory. (Tests set it.)
 extern constinit std::atomic<std::int64_t> boxed_worth;

@@ -204,9 +204,9 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
   std::optional<BoxedReplay> boxed;
   if (plan) boxed.emplace(p, *plan, now, base, in_pool);
   for (const Program::OutputPlace& o : p.outputs_made) {
-    Storage* s = boxed ? boxed->result(o.buffer)
-                       : new_storage(p.graph.meta(p.graph.outputs[o.output].value).device,
-                                     now[p.buffer_bytes[o.buffer]]);
+    Storage* s = boxed
+                     ? boxed->result(o.buffer)
+                     : new_storage(p.graph.meta(p.graph.outputs[o.output].value).device, now[p.buffer_bytes[o.buffer]]);
     inst->results[o.output] = s;
     base[o.buffer] = s->data;
   }
@@ -223,8 +223,7 @@ void Recording::replay(const std::int64_t* values, TensorImpl* const* inputs, de
       throw;
     }
   } else if (inst->device) inst->device->run(base, inputs, inst->host, params, now, temp_offset_, is_sealed(), late);
-  else
-    inst->host.run_all(base, params, now);
+  else inst->host.run_all(base, params, now);
   counters().replays.add();
   *copied_bytes = now[p.copied_bytes];
   if (p.has_epilogue) apply_epilogue(p, now, base, inputs, inst->results.data(), outputs, inst->moved);

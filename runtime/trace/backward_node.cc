@@ -82,7 +82,8 @@ struct BackwardNode final : autograd::Node {
     for (std::uint32_t k : a.tangents) tangents.push_back(grads[k].defined() ? grads[k] : zeros_of(results[k]));
     auto saved_input = [&](std::uint32_t input) {
       for (std::size_t i = 0; i < of->saved.size(); ++i)
-        if (of->saved[i].where == SavedValue::Where::Input && of->saved[i].index == input) return saved[i].unpack(*this);
+        if (of->saved[i].where == SavedValue::Where::Input && of->saved[i].index == input)
+          return saved[i].unpack(*this);
       return Tensor();
     };
     const std::vector<Tensor> made = call_again(a, kept, saved_input, std::move(tangents), *this);

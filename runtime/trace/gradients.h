@@ -40,11 +40,11 @@ struct DerivativeAgain {
   std::string why_not;  ///< empty: it can be called
   std::shared_ptr<const BackwardGraph> graph;
   std::unique_ptr<const CompiledFunction<BackwardFunction>> function;
-  std::vector<std::uint32_t> inputs;   ///< of the forward, that it takes
-  std::vector<std::string> names;      ///< of these
-  std::vector<std::uint32_t> tangents; ///< behind them: which
-  std::vector<std::int32_t> gradients; ///< as Gradients::gradients
-  guards::ExprProgram exprs;           ///< its numbers, of the forward's values
+  std::vector<std::uint32_t> inputs;    ///< of the forward, that it takes
+  std::vector<std::string> names;       ///< of these
+  std::vector<std::uint32_t> tangents;  ///< behind them: which
+  std::vector<std::int32_t> gradients;  ///< as Gradients::gradients
+  guards::ExprProgram exprs;            ///< its numbers, of the forward's values
   std::vector<std::uint32_t> slots;
   std::size_t n_values = 0;  ///< of the forward's, that these depend on
 };

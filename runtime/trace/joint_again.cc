@@ -46,8 +46,7 @@ std::vector<bool> needed_for_gradients(const Graph& g) {
 }
 
 /// Empty: the gradients follow from the arguments as they were before the call, and computing them does nothing else.
-std::string why_not(const Graph& g, const Joint& joint, const autograd::OffTape& off,
-                    const std::vector<bool>& needed) {
+std::string why_not(const Graph& g, const Joint& joint, const autograd::OffTape& off, const std::vector<bool>& needed) {
   if (off.custom) return "it calls a Function, whose derivative is the program's";
   if (off.gradients_off) return "it turns gradients off for a part";
   if (off.detached) return "it takes a tensor off the tape (detach_)";
@@ -161,8 +160,7 @@ std::vector<Tensor> call_again(const DerivativeAgain& of, const KeptForAgain& ke
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < of.inputs.size(); ++i) {
     Tensor t = kept.inputs[i].is_there() ? kept.inputs[i].unpack(node) : saved(of.inputs[i]);
-    if (!t.defined())
-      refuse("it needs '" + of.names[i] + "', which was not kept: set CompileOptions::second_order");
+    if (!t.defined()) refuse("it needs '" + of.names[i] + "', which was not kept: set CompileOptions::second_order");
     tensors.push_back(std::move(t));
   }
   for (Tensor& t : tangents) tensors.push_back(std::move(t));

@@ -151,13 +151,14 @@ passes::Partition cut(graph::Graph& g, const Joint& joint, const CutBy& by,
   const std::vector<bool> leaves = leaves_checkpoint(g, joint);
   try {
     return passes::partition(g, {operators::tangent_op(), operators::gradient_op()},
-                           {by.partitioner,
-                            [&](const graph::Node& n) {
-                              if (leaves[static_cast<std::size_t>(&n - g.nodes.data())]) return passes::Keep::MustSave;
-                              const auto known = of_composites.find(n.info.sequence);
-                              return known == of_composites.end() ? keep(n) : known->second;
-                            },
-                            kernels::is_costly, asked(g, by.choose), g.name});
+                             {by.partitioner,
+                              [&](const graph::Node& n) {
+                                if (leaves[static_cast<std::size_t>(&n - g.nodes.data())])
+                                  return passes::Keep::MustSave;
+                                const auto known = of_composites.find(n.info.sequence);
+                                return known == of_composites.end() ? keep(n) : known->second;
+                              },
+                              kernels::is_costly, asked(g, by.choose), g.name});
   } catch (const PartitionRefused&) {
     throw;
   } catch (const Error& e) {
@@ -265,7 +266,8 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   const std::unique_ptr<const TapeViews> views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
   check_views(joint, views.get());
   if (joint.outputs.empty()) return nullptr;
-  made->again = derivative_again(g, joint, by.off_tape, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));
+  made->again =
+      derivative_again(g, joint, by.off_tape, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));
   made->second_order = by.second_order;
   if (made->again->function)
     describe_traces(*compiled_of(*made->again->function),

@@ -15,11 +15,11 @@
 #include "graph/name_scopes.h"
 #include "graph/tape_base.h"
 #include "guards/expr.h"
+#include "passes/pass.h"
 #include "reprise/compile.h"
 #include "runtime/call/call_frame.h"
 #include "runtime/trace/decisions.h"
 #include "runtime/trace/function_bytes.h"
-#include "passes/pass.h"
 #include "runtime/trace/made_sizes.h"
 #include "runtime/trace/result_wrappers.h"
 #include "runtime/trace/variables.h"
@@ -204,8 +204,8 @@ struct Traced {
   std::vector<Relation> relations;  ///< of inputs, that the program asked for
   /// by input, where one tensor may not be two inputs: the first that is it; else empty
   std::vector<std::uint32_t> same_as;
-  std::vector<std::uint32_t> frozen;          ///< inputs on frozen storages that it does not write, ascending
-  std::vector<std::uint32_t> frozen_written;  ///< those that it does
+  std::vector<std::uint32_t> frozen;                  ///< inputs on frozen storages that it does not write, ascending
+  std::vector<std::uint32_t> frozen_written;          ///< those that it does
   std::vector<passes::PatternRecord> joint_patterns;  ///< that were replaced in the joint graph, or came near
   /// what is captured and not written is declared frozen (Freeze::Captured)
   bool freezes_captured = false;

@@ -1,16 +1,16 @@
 // Registered patterns: two functions are traced and made normal.
 #include "reprise/patterns.h"
 
+#include "autograd/trace_tape.h"
 #include "base/errors.h"
 #include "base/log.h"
 #include "base/nearest.h"
 #include "base/shown.h"
-#include "autograd/trace_tape.h"
 #include "graph/interpreter.h"
 #include "passes/functionalize.h"
 #include "passes/registered.h"
-#include "runtime/build/shipped_patterns.h"
 #include "reprise/autograd.h"
+#include "runtime/build/shipped_patterns.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise {

@@ -66,7 +66,8 @@ TEST(Boxed, WhatSomebodyElseHoldsStays) {
 
 TEST(Boxed, AnErrorBeforeTheReplayLeavesTheTape) {
   const FromTheFirstByte all;
-  auto f = compile([](const Tensor& x, const Tensor& w) { return layers(x, w, 3); }, {.backward = BackwardCompile::Lazy});
+  auto f =
+      compile([](const Tensor& x, const Tensor& w) { return layers(x, w, 3); }, {.backward = BackwardCompile::Lazy});
   const Tensor x = random({8, 8}), w = wanting({8, 8});
   const Tensor y = f(x, w);
   f.seal();

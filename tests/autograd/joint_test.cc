@@ -49,10 +49,11 @@ TEST(JointGraph, PassesSeeItBeforeTheCut) {
 // What a pass makes of it is what both parts compute.
 TEST(JointGraph, PassesChangeBothParts) {
   const Registration twice([](graph::Graph& g) {
-    return passes::rewrite(g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
-      if (graph::op(s.node.op).name() != "tanh") return std::nullopt;
-      return std::vector{rw.emit(graph::OpId::sin, s.args)};
-    });
+    return passes::rewrite(
+        g, [](passes::Rewriter& rw, passes::Rewriter::Site& s) -> std::optional<std::vector<graph::ValueId>> {
+          if (graph::op(s.node.op).name() != "tanh") return std::nullopt;
+          return std::vector{rw.emit(graph::OpId::sin, s.args)};
+        });
   });
   auto f = compile([](const Tensor& x) { return x.tanh(); });
   const Tensor x = wanting({5});
@@ -87,12 +88,12 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v) {
 TEST(JointGraph, APatternMatchesAFunctionWithItsDerivative) {
   struct Pattern {
     Pattern() {
-      register_pattern(
-          "attention_pair", attention,
-          [](const Tensor& q, const Tensor& k, const Tensor& v) {
-            return scaled_dot_product_attention(q, k, v, {}, 0.0, false, 0.25);
-          },
-          std::tuple(random({2, 3, 8, 16}), random({2, 3, 8, 16}), random({2, 3, 8, 16})), {.with_derivative = true});
+      register_pattern("attention_pair", attention,
+                       [](const Tensor& q, const Tensor& k, const Tensor& v) {
+                         return scaled_dot_product_attention(q, k, v, {}, 0.0, false, 0.25);
+                       },
+                       std::tuple(random({2, 3, 8, 16}), random({2, 3, 8, 16}), random({2, 3, 8, 16})),
+                       {.with_derivative = true});
     }
     ~Pattern() { unregister_pattern("attention_pair"); }
   };
@@ -162,7 +163,8 @@ TEST(Partition, TheProgramChoosesWhatIsKept) {
   EXPECT_GE(kept(all(true)), as_it_is);
   EXPECT_EQ(kept(all(false), BackwardKeeps::All), 0);
   const std::int64_t products = kept([](JointRequest& r) {
-    for (JointValue& v : r.values) v.save = v.op.find("m") != std::string_view::npos && (v.op == "matmul" || v.op == "mm");
+    for (JointValue& v : r.values)
+      v.save = v.op.find("m") != std::string_view::npos && (v.op == "matmul" || v.op == "mm");
   });
   EXPECT_GT(products, 0);
   EXPECT_LE(products, 2 * 16 * 16 * 4);
@@ -181,8 +183,8 @@ TEST(Partition, ExportedFunctionsAreCutByIt) {
 TEST(Partition, TheImpossibleIsOneClearError) {
   auto body = [](const Tensor& x, const Tensor& at) { return (x.index_select(0, at) * 2.0).exp().sum(); };
   auto f = compile(body, {.name = "impossible", .partition = [](JointRequest& r) {
-                     for (JointValue& v : r.values) v.save = false;
-                   }});
+                            for (JointValue& v : r.values) v.save = false;
+                          }});
   const Tensor x = wanting({4, 4}), at = tensor({0, 1, 3}, {.dtype = kInt64});
   for (int call = 0; call < 2; ++call) {
     try {
@@ -212,10 +214,12 @@ TEST(JointLog, PrintsTheTableOfSequenceNumbers) {
       },
       "joint");
   const Tensor x = wanting({4, 4});
-  compile([](const Tensor& a) {
-    const NameScope scope("layer");
-    return a.sin().exp();
-  }, {.name = "logged"})(x);
+  compile(
+      [](const Tensor& a) {
+        const NameScope scope("layer");
+        return a.sin().exp();
+      },
+      {.name = "logged"})(x);
   set_log_callback({});
   EXPECT_NE(table.find("number"), std::string::npos) << table;
   EXPECT_NE(table.find("derivative of"), std::string::npos) << table;

@@ -101,7 +101,8 @@ TEST(Pairs, EagerAndCompiledAgree) {
     ADD_FAILURE() << "seed " << drawn_by << ": " << d << "\nshrunk: " << shrunk << "\n" << text;
   }
   std::printf(
-      "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld derived twice, %lld prepared\n",
+      "%lld programs, %lld calls, %lld compiled, %lld refused by both, %lld writes, %lld walks, %lld derived twice, "
+      "%lld prepared\n",
       static_cast<long long>(all.programs), static_cast<long long>(all.calls), static_cast<long long>(all.compiled),
       static_cast<long long>(all.refused), static_cast<long long>(all.writes), static_cast<long long>(all.derived),
       static_cast<long long>(all.derived_twice), static_cast<long long>(all.prepared));
