@@ -10,6 +10,7 @@
 #include "autograd/views.h"
 #include "base/errors.h"
 #include "graph/call_numbers.h"
+#include "graph/region_gradients.h"
 #include "reprise/autograd.h"
 #include "reprise/ops.h"
 
@@ -75,6 +76,10 @@ struct FunctionCall {
       wants = wants || needs.back();
     }
     wants = wants && gradients_are_on();
+    if (!wants && gradients_are_on())
+      for (const Tensor& t : inputs)
+        if (t.impl() && is_differentiable(t.impl()->dtype))
+          graph::refuse_in_region_that_wants_gradients(*t.impl(), name.c_str(), loc);
     auto node = std::make_shared<FunctionNode>(std::move(name), loc, backward);
     node->context.needs_ = needs;
     {

@@ -19,6 +19,7 @@ using autograd::state_of;
 namespace {
 State& checked_state(const Tensor& t, const char* what, SourceLoc loc) {
   defined_impl(t, what, loc);
+  if (!requires_grad(*t.impl())) graph::refuse_in_region_that_wants_gradients(*t.impl(), what, loc);
   if (!requires_grad(*t.impl()))
     fail(ErrorCode::InvalidArgument, what, loc,
          "the tensor wants no gradient: call requires_grad_() on it, or on what it is computed of");
@@ -53,7 +54,9 @@ Tensor Tensor::requires_grad_(bool on, SourceLoc loc) const {
 }
 
 bool Tensor::is_leaf() const {
-  graph::ask_place(defined_impl(*this, "is_leaf"), "is_leaf");
+  const TensorImpl& t = defined_impl(*this, "is_leaf");
+  graph::ask_place(t, "is_leaf");
+  if (!reprise::requires_grad(t)) graph::refuse_in_region_that_wants_gradients(t, "is_leaf", {});
   return autograd::is_leaf(*this);
 }
 
@@ -107,7 +110,9 @@ void Tensor::backward(const Tensor& gradient, const BackwardOptions& options, So
 }
 
 GradNode Tensor::grad_fn() const {
-  graph::ask_place(defined_impl(*this, "grad_fn"), "grad_fn");
+  const TensorImpl& t = defined_impl(*this, "grad_fn");
+  graph::ask_place(t, "grad_fn");
+  if (!reprise::requires_grad(t)) graph::refuse_in_region_that_wants_gradients(t, "grad_fn", {});
   return autograd::is_leaf(*this) ? GradNode() : GradNode(state_of(*this)->made_by.node);
 }
 
@@ -129,6 +134,7 @@ GradHook Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Source
 
 Tensor Tensor::detach_(SourceLoc loc) const {
   TensorImpl& t = defined_impl(*this, "detach_", loc);
+  if (!reprise::requires_grad(t)) graph::refuse_in_region_that_wants_gradients(t, "detach_", loc);
   State* s = state_of(*this);
   if (!s) return *this;
   if (s->view)

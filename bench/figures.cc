@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     if (!std::strcmp(argv[i], "--child-encoder") && i + 1 < argc) return fig::encoder_child(std::atoi(argv[i + 1]));
     if (!std::strcmp(argv[i], "--growth") && i + 2 < argc)
       return fig::growth_child(argv[i + 1], std::atoi(argv[i + 2]));
+    if (!std::strcmp(argv[i], "--export-child") && i + 2 < argc) return fig::export_child(argv[i + 1], argv[i + 2]);
     if (!std::strcmp(argv[i], "--since") && i + 2 < argc) {
       try {
         return fig::since(argv[i + 1], argv[i + 2]);
@@ -40,7 +41,7 @@ int main(int argc, char** argv) {
     else {
       std::fprintf(stderr,
                    "usage: figures [--json] [--only GROUP]   (groups: dispatch call kernels quantize scaled matmul "
-                   "conv model training recordings growth process)\n");
+                   "conv model training recordings growth export process)\n");
       return 2;
     }
   }
@@ -63,6 +64,10 @@ int main(int argc, char** argv) {
     if (only.empty() || only == "growth") {
       std::fprintf(stderr, "measuring: growth\n");
       for (fig::Figure& f : fig::growth_figures(argv[0])) all.push_back(std::move(f));
+    }
+    if (only.empty() || only == "export") {
+      std::fprintf(stderr, "measuring: export\n");
+      for (fig::Figure& f : fig::export_figures(argv[0])) all.push_back(std::move(f));
     }
     if (only.empty() || only == "process")
       for (fig::Figure& f : fig::process_figures(argv[0])) all.push_back(std::move(f));

@@ -39,6 +39,8 @@ std::vector<Figure> recording_figures();
 std::vector<Figure> process_figures(const char* self);
 /// The time of a first call by the length of the program (bench/figures_growth.cc).
 std::vector<Figure> growth_figures(const char* self);
+/// Programs without a compiler (bench/figures_export.cc).
+std::vector<Figure> export_figures(const char* self);
 std::vector<Figure> other_machines();
 
 /// What the second process does (`reprise_figures --child`): one small program, then "<ms> <kernels compiled>".
@@ -48,6 +50,9 @@ int child();
 int encoder_child(int layers);
 /// `reprise_figures --growth SHAPE N`: seconds of one first call.
 int growth_child(const char* shape, int n);
+
+/// `reprise_figures --export-child NET compile|export`: seconds.
+int export_child(const char* net, const char* what);
 
 /// `reprise_figures --since BEFORE NOW`: prints what differs between two folders of figures as JSON, one file for each
 /// round, by more than it varies. 1 if something has become worse.

@@ -148,11 +148,14 @@ const std::vector<Level>& levels() {
   return all;
 }
 
+/// Every processor of 64-bit Arm has this one's instructions, vectors of 128 bits among them.
+constexpr std::string_view kArmLevel = "aarch64";
+
 std::string features_text(const CpuInfo& c) {
   std::string s;
   for (const CpuFeature& f : kFeatures)
     if (c.*f.has) s.append(s.empty() ? "" : " ").append(f.name);
-  return s.empty() ? "x86_64_v2" : s;
+  return !s.empty() ? s : std::string(c.family == C::Family::X86_64 ? "x86_64_v2" : kArmLevel);
 }
 
 /// The processor as the knob cpu wants it: "LEVEL", "-FEATURE" (any number), "emulated", with commas between.
@@ -165,9 +168,8 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
     refused.refusal = why;
     return refused;
   };
-#if !defined(__x86_64__)
-  if (!knob.empty()) return refuse("it chooses among processors of x86-64, and this is none");
-#endif
+  if (!knob.empty() && host.family != C::Family::X86_64)
+    return refuse("it chooses among processors of x86-64, and this is none");
   auto listed_names = [] {
     std::vector<std::string_view> names;
     for (const Level& l : levels()) names.push_back(l.name);
@@ -224,11 +226,7 @@ CpuInfo chosen(const CpuInfo& host, const std::string& knob) {
 
 }  // namespace
 
-#if defined(__x86_64__)
 std::span<const CpuFeature> cpu_features() { return kFeatures; }
-#else
-std::span<const CpuFeature> cpu_features() { return {}; }
-#endif
 
 std::string CpuInfo::str() const {
   std::ostringstream s;
@@ -255,10 +253,18 @@ const CpuInfo& of_level(std::string_view level) {
   const MutexLock lock(mu);
   if (const auto it = made.find(level); it != made.end()) return it->second;
   CpuInfo everything = detected();
+  everything.family = C::Family::X86_64;
   for (const CpuFeature& f : kFeatures) everything.*f.has = true;
   everything.emulates_bf16 = everything.emulates_amx = false, everything.most_bits = 512;
-  CpuInfo c = chosen(everything, std::string(level));
-  if (c.refusal.empty() && c.level.empty()) c.refusal = "no level of x86-64 is called " + shown(std::string(level));
+  CpuInfo c = everything;
+  if (level == kArmLevel) {
+    for (const CpuFeature& f : kFeatures) c.*f.has = false;
+    c.family = C::Family::AArch64, c.level = "generic";
+  } else {
+    c = chosen(everything, std::string(level));
+    if (c.refusal.empty() && c.level.empty()) c.refusal = "no level is called " + shown(std::string(level));
+    if (!c.refusal.empty()) c.refusal += ", and " + std::string(kArmLevel);
+  }
   if (!c.refusal.empty()) fail(ErrorCode::InvalidArgument, "cpu level", {}, c.refusal);
   return made.emplace(level, std::move(c)).first->second;
 }
@@ -269,6 +275,7 @@ CpuLevelScope::CpuLevelScope(std::string_view level) : before_(t_level) { t_leve
 CpuLevelScope::~CpuLevelScope() { t_level = before_; }
 
 bool has_cpu_level(std::string_view level) {
+  if (level == kArmLevel) return cpu_info().family == C::Family::AArch64;
   const CpuInfo c = chosen(cpu_info(), std::string(level));
   return c.refusal.empty() && !c.level.empty() && !c.emulates_bf16 && !c.emulates_amx;
 }

@@ -8,6 +8,15 @@ namespace reprise::device {
 
 /// What the host's processor is and can do. Features count only if the operating system saves their registers.
 struct CpuInfo {
+  /// Which instructions it has.
+  enum class Family : std::uint8_t { X86_64, AArch64, Other } family = kHostFamily;
+#if defined(__x86_64__)
+  static constexpr Family kHostFamily = Family::X86_64;
+#elif defined(__aarch64__)
+  static constexpr Family kHostFamily = Family::AArch64;
+#else
+  static constexpr Family kHostFamily = Family::Other;
+#endif
   std::string model;  ///< "AMD EPYC 9654 96-Core Processor"; "unknown" if nobody tells
   int cores = 1;      ///< that this process may run on
   bool avx2 = false;  ///< with FMA: what kernels mean by vectors of 256 bits

@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 
+#include "base/bail.h"
 #include "base/errors.h"
 #include "base/fork.h"
 #include "base/mutex.h"
@@ -24,6 +25,11 @@ namespace reprise::graph {
 constinit std::atomic<Interpreter*> tape{nullptr};
 constinit std::atomic<Keys> keys_of_views{0};
 constinit InRegion in_region_that_wants_gradients = nullptr;
+void refuse_in_region_that_wants_gradients(const TensorImpl& t, const char* what, SourceLoc loc) {
+  if (is_in_region_that_wants_gradients(t))
+    bail(Bail::changes_tape, what, loc,
+         "in a branch of cond, or in the body of a loop or a region, which is differentiated as a whole");
+}
 constinit std::atomic<PlaceAsked> place_asked{nullptr};
 
 namespace {

@@ -17,6 +17,9 @@ inline bool is_in_region_that_wants_gradients(const TensorImpl& t) {
 /// Where the caller has gradients off, arguments have no place on the trace's tape. Called before the traced function
 /// reads an argument's place; bails if eager execution would give another answer.
 using PlaceAsked = void (*)(const TensorImpl&, const char* what);
+/// Of what a region's own derivative would leave out (a hook, a derivative of the program's): the call is eager.
+/// Throws NotTraceable in such a region.
+void refuse_in_region_that_wants_gradients(const TensorImpl& t, const char* what, SourceLoc);
 /// Set by the first trace: before, nothing is traced that could be asked.
 extern constinit std::atomic<PlaceAsked> place_asked;
 inline void ask_place(const TensorImpl& t, const char* what) {

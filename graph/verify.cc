@@ -276,9 +276,7 @@ class Verifier {
     return equal_sizes(a.offset, b.offset);
   }
 
-  /// The shape rule agrees on dtype, device and sizes. Strides of views are not compared in a functional graph: a pass
-  /// may have replaced what is viewed by an equal value with another layout; that the view is still possible the rule
-  /// itself checks.
+  /// The shape rule agrees on dtype, device and sizes; of views, and in traced graphs, on strides and offset, too.
   void results_match(const Node& n, const OpDef& def) const {
     std::vector<TensorMeta> made;
     try {
@@ -299,7 +297,7 @@ class Verifier {
       for (int d = 0; equal && d < want.dim(); ++d) equal = equal_sizes(want.size(d), have.size(d));
       check(equal, "result ", i, " has sizes ", sizes_text(have.layout.sizes), ", its shape rule gives ",
             sizes_text(want.layout.sizes));
-      if (traced())
+      if (traced() || def.cls == OpClass::View)
         check(same_places(want.layout, have.layout), "result ", i, " has strides ", sizes_text(have.layout.strides),
               " and offset ", have.layout.offset, ", its rule gives ", sizes_text(want.layout.strides), " and ",
               want.layout.offset);

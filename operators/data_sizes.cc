@@ -13,7 +13,7 @@
 #include "graph/register_op.h"
 #include "graph/shape_rules.h"
 #include "guards/shape_env.h"
-#include "kernels/reference/elements.h"
+#include "kernels/launch/named.h"
 #include "kernels/reference/reference.h"
 #include "operators/checks.h"
 #include "operators/data_sizes.h"
@@ -85,40 +85,12 @@ void nonzero_shape(graph::RuleCtx& c) {
   c.result(kInt64, {n, Int(self.dim())});
 }
 
-void nonzero_kernel(const NativeArgs& a) {
-  const TensorView &self = a.tensor(0), &out = a.result();
-  auto* to = out.as<std::int64_t>();
-  const std::int64_t wanted = out.sizes[0], rank = self.rank;
-  std::int64_t found = 0, index[kMaxRank] = {};
-  auto next = [&] {
-    for (std::int64_t d = rank; d-- > 0;) {
-      if (++index[d] < self.sizes[d]) return;
-      index[d] = 0;
-    }
-  };
-  auto row = [&] {
-    for (std::int64_t d = 0; d < rank; ++d) to[found * rank + d] = index[d];
-    ++found;
-  };
-  if (self.dtype == kBool && rank == 1) {  // what masks are
-    const auto* set = self.as<bool>();
-    for (std::int64_t i = 0; i < self.sizes[0] && found < wanted; ++i)
-      if (set[i * self.strides[0]]) to[found++] = i;
-  } else {
-    kernels::reference::for_each(self, [&](std::int64_t at) {
-      if (found < wanted && kernels::reference::load(self, at).truth()) row();
-      next();
-    });
-  }
-  std::fill(to + found * rank, to + wanted * rank, a.integer(2));
-}
-
 }  // namespace
 
 OpId operators::nonzero_static_op() {
   static const OpId id = graph::register_op(
       {.schema = "nonzero_static(Tensor self, *, SymInt size, SymInt fill_value=-1) -> Tensor", .shape = nonzero_shape},
-      {kernels::reference_kernels().fact({nonzero_kernel}), operators::constant()});
+      {kernels::reference_kernels().fact({kernels::named::nonzero()}), operators::constant()});
   return id;
 }
 
@@ -134,30 +106,13 @@ void repeated_shape(graph::RuleCtx& c) {
   c.result(kInt64, {c.integer(1)});
 }
 
-void repeated_kernel(const NativeArgs& a) {
-  const TensorView &repeats = a.tensor(0), &out = a.result();
-  auto count = [&](std::int64_t i) { return kernels::reference::load(repeats, i * repeats.strides[0]).i; };
-  std::int64_t total = 0;
-  for (std::int64_t i = 0; i < repeats.sizes[0]; ++i) {
-    if (count(i) < 0)
-      return a.fail(ErrorCode::InvalidArgument, "repeats must not be negative, got " + std::to_string(count(i)) +
-                                                    " at [" + std::to_string(i) + "]");
-    total += count(i);
-  }
-  if (total != out.sizes[0])
-    return a.fail(ErrorCode::InvalidArgument,
-                  "the repeats add up to " + std::to_string(total) + ", not to " + std::to_string(out.sizes[0]));
-  auto* to = out.as<std::int64_t>();
-  for (std::int64_t i = 0; i < repeats.sizes[0]; ++i) to = std::fill_n(to, count(i), i);
-}
-
 /// Which slices repeat_interleave takes: `size` is the sum of the repeats.
 OpId repeated_indices_op() {
   static const OpId id =
       graph::register_op({.schema = "repeated_indices(Tensor repeats, SymInt size) -> Tensor",
                           .shape = repeated_shape,
                           .effects = {.may_fail = true}},
-                         {kernels::reference_kernels().fact({repeated_kernel}), operators::constant()});
+                         {kernels::reference_kernels().fact({kernels::named::repeated()}), operators::constant()});
   return id;
 }
 

@@ -1,11 +1,15 @@
 #include "passes/inline_regions.h"
 
+#include <algorithm>
+
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/map_values.h"
 #include "graph/name_scopes.h"
 #include "graph/region_call.h"
+#include "graph/view_column.h"
 #include "passes/pass.h"
+#include "passes/view_chains.h"
 
 namespace reprise::passes {
 
@@ -40,6 +44,21 @@ class Inliner {
       return graph::calls_region(n) ? call(g, n, to) : choice(n, to);
     Node& made = graph::append_copy(g, n, out_, to);
     for (ValueId t : n.tied) made.tied.push_back(t ? to[t.v] : ValueId{});
+    if (graph::op(n.op).cls == graph::OpClass::View) move_view(g, n, made);
+  }
+  /// A region's inputs have offset 0, and what it is called with has any: so have views of it.
+  void move_view(const Graph& g, const Node& n, const Node& made) {
+    const Layout &before = g.meta(operand(n)).layout, &now = out_.meta(operand(made)).layout;
+    if (identical(before.offset, now.offset)) return;
+    Layout& view = out_.values[made.results[0].v].meta.layout;
+    view.offset = view.offset - before.offset + now.offset;
+  }
+  /// Does a body name places in the storage of its input? Then that begins where the input does.
+  static bool names_places_in(const Graph& body, ValueId input) {
+    return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const Node& n) {
+      const auto* of = n.args.empty() ? nullptr : std::get_if<ValueId>(&n.args[0]);
+      return of && *of == input && graph::names_places(n.op);
+    });
   }
 
   /// What a region makes of operands.
@@ -48,7 +67,10 @@ class Inliner {
     std::vector<ValueId> inside(region.values.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const ValueId v = to[operands[i].v], in = region.inputs[i].value;
-      inside[in.v] = same_strides(out_.meta(v).layout, region.meta(in).layout) ? v : out_.add(OpId::clone, {v}, info);
+      const Layout& have = out_.meta(v).layout;
+      const bool fits = same_strides(have, region.meta(in).layout) &&
+                        (identical(have.offset, Int(0)) || !names_places_in(region, in));
+      inside[in.v] = fits ? v : out_.add(OpId::clone, {v}, info);
     }
     for (const Node& inner : region.nodes) node(region, inner, inside);
     std::vector<ValueId> made;

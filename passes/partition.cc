@@ -6,6 +6,8 @@
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/map_values.h"
+#include "graph/parts.h"
+#include "graph/text.h"
 #include "passes/min_cut.h"
 #include "passes/pass.h"
 
@@ -279,7 +281,7 @@ class Cutter {
         std::vector<std::pair<ValueId, ValueId>> kept;  // of several results one is saved
         for (ValueId r : n.results)
           if (saved_[r.v]) kept.emplace_back(r, now[r.v]);
-        graph::append_copy(g_, n, b, now);
+        seen_anew(n, graph::append_copy(g_, n, b, now));
         for (auto [r, is] : kept) now[r.v] = is;
       }
     };
@@ -299,6 +301,15 @@ class Cutter {
       o.role = graph::OutputSpec::Role::Gradient;
       b.outputs.push_back(std::move(o));
     }
+  }
+  /// What forward has saved comes row by row: so views of it have other strides than they had there.
+  void seen_anew(const Node& n, const Node& made) {
+    if (graph::op(n.op).cls != OpClass::View) return;
+    Graph& b = out_.backward;
+    const ValueId before = std::get<ValueId>(n.args[0]), of = std::get<ValueId>(made.args[0]);
+    if (graph::identical(g_.meta(before).layout, b.meta(of).layout)) return;
+    b.values[made.results[0].v].meta.layout =
+        graph::result_metas(b, graph::op(n.op), made.args, n.info.loc).at(0).layout;
   }
   // Inputs of backward are tensors of their own.
   static TensorMeta plain(TensorMeta m) {

@@ -17,7 +17,7 @@ namespace reprise::rt {
 namespace {
 
 constexpr const char* kLoad = "rprt_load";
-constexpr std::string_view kLevels[] = {"x86_64_v2", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"};
+constexpr std::string_view kLevels[] = {"x86_64_v2", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx", "aarch64"};
 
 using detail::CodeProgram;
 using detail::SpecLeaf;
@@ -102,7 +102,9 @@ Loaded::Loaded(const std::string& path, const std::string& level, Reading how)
 
 Loaded::Loaded(const SafeTensors& file, const std::string& path, const std::string& level, Reading how)
     : code_(code_of(file, path, level)), recordings_(code_->program) {
-  recordings_.keep_within(std::make_shared<runtime::RecordingBudget>(knobs().recordings_max, knobs().recordings_bytes));
+  const auto budget = std::make_shared<runtime::RecordingBudget>(knobs().recordings_max, knobs().recordings_bytes);
+  for (const auto& stage : code_->before) stage->recordings.keep_within(budget);
+  recordings_.keep_within(budget);
   signature_ = code_->in_spec + " -> " + code_->out_spec;
   guards_ = detail::guard_texts(code_->contract);
   find_places();
@@ -281,7 +283,25 @@ struct FrameScope {
   }
 };
 
+/// Numbers that a call has taken from the generator: they go back where it fails.
+struct Drawn {
+  std::int64_t offset = 0, count = 0;
+  ~Drawn() {
+    if (count) graph::give_back_random(offset, count);
+  }
+};
+
 }  // namespace
+
+void Loaded::run_stages(std::vector<std::int64_t>& words, std::vector<Tensor>& made,
+                        std::vector<TensorImpl*>& tensors) const {
+  try {
+    runtime::run_stages(code_->before, code_->contract.name, words.data(), made, tensors);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::NotTraceable) throw;  // that is what an assumption says that does not hold
+    fail_text(ErrorCode::InvalidArgument, code_->contract.name.c_str(), e.where(), e.message());
+  }
+}
 
 void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_value* results, std::size_t n_results) {
   const CodeProgram& p = *code_;
@@ -325,18 +345,25 @@ void Loaded::call(const rprt_value* arguments, std::size_t n_arguments, rprt_val
   if (!known) weights->known.store(true, std::memory_order_relaxed);
   fill_words(inputs, numbers, words);
   check_code_guards(words);
+  Drawn drawn;
   if (p.program.uses_random) {
-    std::vector<std::int64_t> slots(p.program.exprs.size());
-    p.program.exprs.evaluate(words.data(), slots.data());
-    const auto [seed, offset] = graph::take_random(runtime::SlotValues(slots.data())[p.program.random_count]);
+    const guards::ExprProgram& exprs = p.before.empty() ? p.program.exprs : p.random_count;
+    std::vector<std::int64_t> slots(exprs.size());
+    exprs.evaluate(words.data(), slots.data());
+    drawn.count = p.before.empty() ? runtime::SlotValues(slots.data())[p.program.random_count] : slots.back();
+    const auto [seed, offset] = graph::take_random(drawn.count);
+    drawn.offset = offset;
     words[detail::kSeedValue] = seed, words[detail::kOffsetValue] = offset;
   }
   detail::Outputs outputs;
   std::int64_t copied = 0;
   impls.clear();
   for (const TensorImpl* t : inputs) impls.push_back(const_cast<TensorImpl*>(t));
+  std::vector<Tensor> made;
+  if (!p.before.empty()) run_stages(words, made, impls);
   recordings_.get(words.data(), p.contract.name)
       ->replay(words.data(), impls.data(), outputs, p.tensor_results, &copied);
+  drawn.count = 0;
   give(outputs, impls, results);
 }
 

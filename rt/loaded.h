@@ -55,6 +55,8 @@ class Loaded {
   void fill_words(const std::vector<const TensorImpl*>& inputs, const std::vector<std::int64_t>& numbers,
                   std::vector<std::int64_t>& words) const;
   void check_code_guards(const std::vector<std::int64_t>& words) const;
+  /// Those before the program: their numbers are among the words then, and what they have made behind the tensors.
+  void run_stages(std::vector<std::int64_t>& words, std::vector<Tensor>& made, std::vector<TensorImpl*>& tensors) const;
   /// The input that is to be one tensor with number `i`, if this is it: the same view of the same memory.
   const TensorImpl* same_tensor(const std::vector<const TensorImpl*>& inputs, std::size_t i, const TensorImpl&) const;
   /// rprt_value::integer of a result.

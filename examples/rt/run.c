@@ -1,4 +1,4 @@
-/* Runs an exported program: rprt_run FILE.rpx [NAME=2x3 | NAME=5 | NAME=0.5 ...] [--times N]
+/* Runs an exported program: rprt_run FILE.rpx [NAME=2x3 | NAME=5 | NAME=0.5 ...] [--times N] [--memory]
  *
  * Tells what the program takes, makes tensors of the sizes that were given (element i is (i * 37 % 101) / 101 - 0.5, or
  * i % 7 of integers), calls it and prints the results. It needs libreprise-rt and nothing else. */
@@ -78,9 +78,20 @@ static void print_tensor(const char* name, const rprt_tensor* t) {
   printf(" sum %a\n", sum);
 }
 
+/* What the process has of memory that is in no file, in KiB (Linux). */
+static void print_memory(void) {
+  FILE* f = fopen("/proc/self/status", "r");
+  char line[256];
+  long kib = -1;
+  while (f && fgets(line, sizeof line, f))
+    if (strncmp(line, "RssAnon:", 8) == 0) kib = strtol(line + 8, NULL, 10);
+  if (f) fclose(f);
+  if (kib >= 0) printf("memory beside mapped files %ld KiB\n", kib);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return fprintf(stderr, "usage: rprt_run FILE.rpx [NAME=SIZES ...] [--times N]\n"), 2;
-  int times = 1;
+  int times = 1, memory = 0;
   const double begin = now_ms();
   rprt_program* p;
   if (rprt_load(argv[1], NULL, &p) != RPRT_OK) return failed();
@@ -96,6 +107,7 @@ int main(int argc, char** argv) {
       times = atoi(argv[++a]);
       continue;
     }
+    if (strcmp(argv[a], "--memory") == 0) memory = 1;
     const char* equals = strchr(argv[a], '=');
     for (size_t i = 0; equals && i < n; ++i) {
       rprt_info info;
@@ -130,6 +142,7 @@ int main(int argc, char** argv) {
     rprt_release(&out[r]);
   }
   if (times > 1) printf("load and first call %.3f ms, a call %.4f ms\n", first, best);
+  if (memory) print_memory();
   for (size_t i = 0; i < n; ++i) free(in[i].tensor.data);
   free(in), free(out);
   return rprt_unload(p) == RPRT_OK ? 0 : failed();

@@ -53,8 +53,8 @@ class Communicator {
   void send_recv(const void* in, int to, void* out, int from, std::int64_t n, DType,
                  SourceLoc loc = SourceLoc::current());
 
-  /// The group of these ranks of this one, ascending, of which this rank is one. No communication; the same object for
-  /// the same ranks. Throws InvalidArgument.
+  /// The group of these ranks of this communicator, ascending, this rank among them. No communication; equal ranks give
+  /// the same object. Throws InvalidArgument.
   std::shared_ptr<Communicator> group(const std::vector<int>& ranks, SourceLoc loc = SourceLoc::current());
   /// Ends what the other ranks of the world wait for, now and later, with an error that quotes this.
   virtual void abort(const std::string& why) noexcept = 0;

@@ -91,9 +91,9 @@ class OwnResults {
 /// the same dtypes and sizes (calls whose branches do not are served eagerly, with the reason). They may use other
 /// tensors than the operands, and write into them. Each result is a row-major tensor of its own: of what a branch was
 /// given, or sees elsewhere, it gives a copy. Gradients are those of the branch that is taken; compiled, what only the
-/// other one uses has a gradient of zeros. Calls whose branches write and want gradients, or of which one alone wants
-/// some, are served eagerly, with the reason. `pred` is a tensor of one element of dtype bool (throws DTypeMismatch,
-/// ShapeMismatch), or a bool, which decides at once.
+/// other one uses has a gradient of zeros. Calls whose branches write and want gradients, and calls
+/// where only one branch wants gradients, are served eagerly, with the reason. `pred` is a tensor of one element of
+/// dtype bool (throws DTypeMismatch, ShapeMismatch), or a bool, which decides at once.
 template <class Then, class Otherwise, class... Operands>
 auto cond(Predicate pred, Then&& then, Otherwise&& otherwise, const Operands&... operands)
     -> std::remove_cvref_t<std::invoke_result_t<Then&, const Operands&...>> {

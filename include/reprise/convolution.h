@@ -60,7 +60,7 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor&
 Tensor conv_transpose3d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, IntArrayRef stride = 1,
                         IntArrayRef padding = 0, IntArrayRef output_padding = 0, Int groups = 1,
                         IntArrayRef dilation = 1, SourceLoc loc = SourceLoc::current());
-/// Of the ranks that input and weight have, with a batch: what the functions above call, and what stands in graphs.
+/// The operator of graphs, which the functions above call: rank of input and weight as given, with a batch.
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding, Int groups,
                    SourceLoc loc = SourceLoc::current());

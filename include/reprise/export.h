@@ -69,8 +69,9 @@ struct ExportOptions {
 
 /// For which processors a program is compiled ahead, so that it runs without a compiler (docs/runtime.md).
 struct CodeOptions {
-  /// Levels of x86-64, by the names of REPRISE_CPU: "x86_64_v2", "avx2", "avx512", "avx512_vnni", "avx512_bf16". Any
-  /// machine makes code for all of them; a runtime takes the highest that its machine has.
+  /// Levels of x86-64, by the names of REPRISE_CPU: "x86_64_v2", "avx2", "avx512", "avx512_vnni", "avx512_bf16"; and
+  /// "aarch64", which every processor of 64-bit Arm runs under Linux. Any machine makes code for all of them; a runtime
+  /// takes the highest that its machine has.
   std::vector<std::string> levels = {"x86_64_v2", "avx2", "avx512"};
 };
 
@@ -259,7 +260,8 @@ class LoadedProgram {
   /// in their order (in_spec). What it was traced with as a constant (a bool, a double, a string, an int that is no
   /// Int) is left out or equal. Writes to arguments and buffers as the function does; results that are views of
   /// arguments are views. Throws InvalidArgument, ShapeMismatch, DTypeMismatch or DeviceMismatch for a call outside of
-  /// the guards, naming the guard and the value, before anything is changed.
+  /// the guards, naming the guard and the value, before anything is changed. There is no derivative through it: where
+  /// an argument or a weight wants one, asking a result for gradients is an error that says so.
   template <class... A>
   std::vector<Tensor> operator()(const A&... args) const {
     return call(args...).tensors;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reprise/autograd.h"
 #include "reprise/export.h"
 
 /// A function together with its derivative, as programs (docs/export.md, "A function and its derivative"). The joint
@@ -34,7 +35,7 @@ struct JointCut {
   ExportedProgram forward, backward;
   std::string joint;                           ///< the graph before the cut
   std::size_t results = 0, numbers = 0;        ///< of the function: tensors, numbers
-  std::vector<std::string> tangents{};         ///< "result 0"
+  std::vector<std::string> tangents{};         ///< "result 0", "cache after the call"
   std::vector<std::uint32_t> tangents_read{};  ///< by tangent of the backward: which of these
   std::vector<std::string> gradients{};        ///< paths of inputs
   std::vector<std::int32_t> gradients_made{};  ///< by input: which result of the backward; -1: none flows
@@ -50,6 +51,7 @@ class JointForward {
   /// Called as the function is. Throws as LoadedProgram does for a call outside of the guards.
   template <class... A>
   std::pair<std::vector<Tensor>, SavedForBackward> operator()(const A&... args) const {
+    const NoGradScope off;  // the derivative is the backward's
     return taken_apart(function_.call(args...));
   }
   const ExportedProgram& program() const { return cut_->forward; }  ///< results are the function's, then the saved ones
@@ -69,12 +71,14 @@ class JointForward {
 class JointBackward {
  public:
   /// The gradients of gradients(), in order; undefined where none flows. `given` has a tensor for each of tangents(),
-  /// of the sizes and the dtype of that result; undefined stands for zeros only where the backward does not read it.
-  /// Throws InvalidArgument for another number of tangents, and as LoadedProgram does.
+  /// of the sizes and the dtype of that result, with any strides; undefined stands for zeros only where the backward
+  /// does not read it. Throws InvalidArgument for another number of tangents, and as LoadedProgram does.
   std::vector<Tensor> operator()(const SavedForBackward& saved, const std::vector<Tensor>& given,
                                  SourceLoc loc = SourceLoc::current()) const;
-  const ExportedProgram& program() const { return cut_->backward; }            ///< of "saved", "tangents" and "numbers"
-  const std::vector<std::string>& tangents() const { return cut_->tangents; }  ///< "result 0": differentiable results
+  const ExportedProgram& program() const { return cut_->backward; }  ///< of "saved", "tangents" and "numbers"
+  /// What a tangent is of: "result 0", a differentiable result (none is an argument itself); "x after the call", an
+  /// argument that the function has written and that wants a gradient then.
+  const std::vector<std::string>& tangents() const { return cut_->tangents; }
   const std::vector<std::string>& gradients() const { return cut_->gradients; }  ///< paths of inputs that want one
 
  private:
@@ -138,9 +142,10 @@ std::shared_ptr<const JointCut> export_joint_with(const FunctionObject& function
 
 /// Traces f(args...) with its derivative, which runs nothing: tensors need hold nothing, and may be shape-only. The
 /// inputs that want gradients are those arguments, fields and captured tensors that do; where none does, all arguments
-/// of floating dtypes. Throws as export_program() does; NotTraceable for a function that writes what wants a gradient,
-/// or returns views of its own results; InvalidArgument where no result depends on what wants one, and for
-/// ExportOptions::trace_joint, which is of export_program().
+/// of floating dtypes. The function may write arguments: gradients are by what they held before the call, and what they
+/// hold after it has a tangent of its own. Results that are views are views of the forward's results or arguments, and
+/// have tangents as others do. Throws as export_program() does; InvalidArgument where no result depends on what wants a
+/// gradient, and for ExportOptions::trace_joint, which is of export_program().
 template <class F, class... A>
 JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions options = {},
                            SourceLoc loc = SourceLoc::current()) {

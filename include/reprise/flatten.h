@@ -527,7 +527,7 @@ class FrameArray {
     end_ = at + n;
     return at;
   }
-  /// Room for n more at the end, of which end_at() counts those that are written.
+  /// Room for n more at the end; end_at() then says how many of them were written.
   T* room(std::size_t n) {
     if (!has_room(n)) [[unlikely]]
       grow(size() + n);

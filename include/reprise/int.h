@@ -28,7 +28,8 @@ concept IntegralNumber = std::integral<std::remove_cvref_t<T>> && !std::same_as<
 /// An integer that may be symbolic. Outside a trace it is a plain 64-bit number and costs what one costs.
 /// Inside a trace, sizes, strides and `Int` arguments are expressions over the symbols of the call
 /// (`arg 0 .size(1)`); arithmetic stays symbolic, a comparison yields a `Bool`, and converting to
-/// `std::int64_t` pins the value: it adds the guard "this expression equals what it was", logged with its line.
+/// `std::int64_t` pins the value: it adds the guard "this expression equals its value in the trace", logged with its
+/// line.
 ///
 /// Division and remainder follow C++ (`/` truncates), and sums, differences and products wrap modulo 2^64, the same
 /// outside a trace and inside. Trivially copyable; a symbolic Int is valid as long as its trace: used later (a compiled

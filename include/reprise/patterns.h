@@ -102,7 +102,7 @@ PatternExample pattern_pair(const P& pattern, const R& replacement, const std::t
 /// was taken. A Scalar or Int parameter matches any number; a literal matches itself.
 ///
 /// What matches: the same operators on operands that are known to have the sizes that the pattern relies on (nothing is
-/// guarded for it), of which nothing within is read elsewhere. Matches never overlap, the first in the program counts,
+/// guarded for it), with no intermediate value read elsewhere. Matches never overlap, the first in the program counts,
 /// and it is the same at every run. The results of the replacement must have the dtypes and sizes of the pattern's;
 /// they may be rounded differently.
 ///

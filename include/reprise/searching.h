@@ -30,7 +30,7 @@ Tensor bincount_within(const Tensor& self, Int size, const Tensor& weights = {},
 /// (values, indices): the k-th smallest along dim, counted from 1 (IndexOutOfRange); NaN counts as the largest.
 TensorPair kthvalue(const Tensor& self, Int k, Int dim = -1, bool keepdim = false,
                     SourceLoc loc = SourceLoc::current());
-/// (values, indices): what stands most often along dim, the smallest of several, and where it stands last.
+/// (values, indices): the most frequent value along dim, the smallest of several, and its last index.
 TensorPair mode(const Tensor& self, Int dim = -1, bool keepdim = false, SourceLoc loc = SourceLoc::current());
 
 }  // namespace REPRISE_VISIBLE

@@ -125,7 +125,7 @@ Tensor distribute(const Tensor& x, const DeviceMesh& mesh, const Placements& pla
 Tensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                   SourceLoc loc = SourceLoc::current());
 /// The part that this rank holds. `gradient`: how gradients of the parts make the tensor's; else as its placements,
-/// with Replicate for Partial. A Replicate tensor of which each rank makes something else wants Partial() there.
+/// with Replicate for Partial. A Replicate tensor that ranks use in different ways wants Partial() there.
 Tensor to_local(const Tensor& x, const Placements& gradient = {}, SourceLoc loc = SourceLoc::current());
 /// The same tensor with other placements: any, of any.
 Tensor redistribute(const Tensor& x, const Placements& placements, SourceLoc loc = SourceLoc::current());

@@ -30,7 +30,7 @@ struct Stats {
   std::int64_t pool_bytes = 0;       ///< the one pool that all recordings of the process share, as backed now
   /// of frozen tensors (docs/freezing.md), that calls of the live specializations find computed
   std::int64_t folded_values = 0;
-  std::int64_t folded_bytes = 0;  ///< of those, some of which other functions share
+  std::int64_t folded_bytes = 0;  ///< of those; other functions may share some
   /// Where the function branches on values of tensors (docs/branches.md).
   struct Branches {
     std::int64_t paths = 0;       ///< live specializations that rely on such a decision

@@ -95,8 +95,8 @@ class Tensor {
     if (impl_) detail::moved(o, *this);
     else if (detail::traces.load(std::memory_order_relaxed)) [[unlikely]] detail::asked(o);
   }
-  /// `t = u` makes a variable another handle. `x[i] = u`, `x.slice(0, 1, 2) = 3.0`: what stands on the left is a view
-  /// that nobody else holds, and its elements are written (copy_, fill_), as ATen does.
+  /// `t = u` makes a variable another handle. `x[i] = u`, `x.slice(0, 1, 2) = 3.0` write elements (copy_, fill_), as in
+  /// ATen: the left side is a view that nobody else holds.
   Tensor& operator=(Tensor o) & noexcept {
     detail::assigned(*this, std::exchange(impl_, std::exchange(o.impl_, nullptr)));
     return *this;

@@ -27,7 +27,6 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/counters.h"
 #include "base/epochs.h"
@@ -39,12 +38,14 @@
 #include "base/mutex.h"
 #include "base/phases.h"
 #include "base/thread_object.h"
+#include "jit/engine/determined.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/emulated.h"
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
 #include "jit/engine/module_tools.h"
 #include "jit/engine/objects.h"
+#include "jit/engine/target.h"
 
 namespace reprise::jit {
 
@@ -129,17 +130,26 @@ class ThreadCompiler {
   static ThreadCompiler& of_this_thread() { return thread_object<ThreadCompiler>(); }
 
   static std::unique_ptr<llvm::TargetMachine> make(Effort effort, const Host& host) {
-    static const llvm::Target* target = [] {
+    [[maybe_unused]] static const bool there = [] {
       llvm::InitializeNativeTarget(), llvm::InitializeNativeTargetAsmPrinter();
-      std::string why;
-      const llvm::Target* t = llvm::TargetRegistry::lookupTarget(llvm::sys::getProcessTriple(), why);
-      if (!t) fail(ErrorCode::Internal, "jit", {}, why);
-      return t;
+#if LLVM_HAS_X86_TARGET
+      LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target();
+      LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+#endif
+#if LLVM_HAS_AARCH64_TARGET
+      LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target();
+      LLVMInitializeAArch64TargetMC(), LLVMInitializeAArch64AsmPrinter();
+#endif
+      return true;
     }();
+    std::string why;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(target_triple(), why);
+    if (!target)
+      fail(ErrorCode::InvalidArgument, "jit", {}, "this LLVM makes no code for ", target_triple(), ": ", why);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
     std::unique_ptr<llvm::TargetMachine> tm(target->createTargetMachine(
-        llvm::sys::getProcessTriple(), host.cpu, host.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+        target_triple(), host.cpu, host.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
         effort == Effort::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less, /*JIT=*/true));
     if (!tm) fail(ErrorCode::Internal, "jit", {}, "no code generator for ", host.cpu);
     return tm;
@@ -217,7 +227,7 @@ std::string compiled(const std::string& key, const std::string& name, const std:
     EmitContext cx{context, *m, host(), name.c_str()};
     emit(cx);
     effort = cx.effort;
-    m->setTargetTriple(llvm::sys::getProcessTriple());
+    m->setTargetTriple(target_triple());
     m->setDataLayout(tools.machine(effort).createDataLayout());
     return m;
   };
@@ -316,27 +326,11 @@ CodePtr ObjectScope::compile(const std::string& key, const EmitFn& emit, std::st
   return made_.emplace(key, std::make_shared<ObjectCode>(std::move(object), std::move(name))).first->second;
 }
 
-namespace {
-
-/// That the key determines the code: every time it is wanted, the same is emitted.
-void check_determined(const std::string& key, const EmitFn& emit) {
-  static ForkMutex mutex;
-  static auto* emitted = new std::unordered_map<std::string, std::string>();  // digests by key
-  const InLlvm inside;
-  const std::string now = digest(ir_text(emit));
-  const MutexLock lock(mutex);
-  const auto [at, is_new] = emitted->emplace(key, now);
-  if (!is_new && at->second != now)
-    fail(ErrorCode::Internal, "jit", {}, "other code than before was emitted for the kernel\n", key);
-}
-
-}  // namespace
-
 CodePtr compile_module(std::string key, const EmitFn& emit, std::string_view label) {
   epochs::let_fork_pass();
   if (ObjectScope* objects = ObjectScope::current()) return objects->compile(key, emit, label);
   key += "; code " + std::to_string(code_key()) + "\n";
-  if (knobs().verify > 0) check_determined(key, emit);
+  if (knobs().verify > 0) check_determined(key, ir_text(emit));
   return cache().get(key, [&] { return build(key, emit, label); });
 }
 
@@ -352,7 +346,7 @@ std::string assembly_text(const EmitFn& emit, const Host& host) {
   llvm::Module m("kernel", context);
   EmitContext cx{context, m, host, "kernel"};
   emit(cx);
-  m.setTargetTriple(llvm::sys::getProcessTriple());
+  m.setTargetTriple(target_triple());
   m.setDataLayout(machine->createDataLayout());
   return assembly_of(m, *machine);
 }

@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "device/cpu_info.h"
 #include "jit/engine/engine.h"
+#include "jit/engine/target.h"
 
 namespace reprise::jit {
 
@@ -33,9 +34,8 @@ Host made_of(const device::CpuInfo& cpu) {
   Host h;
   h.vector_bits = cpu.vector_bits();
   h.avx512 = cpu.avx512;
-#if defined(__x86_64__)
-  h.fuses = cpu.avx2;  // with which they came
-#endif
+  const bool x86 = cpu.family == device::CpuInfo::Family::X86_64;
+  if (x86) h.fuses = cpu.avx2;  // with which they came
   h.emulates_bf16 = cpu.emulates_bf16, h.emulates_amx = cpu.emulates_amx;
   // Of a level nothing else about this processor is told, so that the code is that of every other one, too.
   h.cpu = cpu.level.empty() ? llvm::sys::getHostCPUName().str() : cpu.level;
@@ -43,15 +43,23 @@ Host made_of(const device::CpuInfo& cpu) {
   auto tell = [&](bool has, const char* name) {
     h.features.append(h.features.empty() ? "" : ",").append(has ? "+" : "-").append(name);
   };
+  if (!x86) return h;
   for (const device::CpuFeature& f : device::cpu_features()) {
     std::istringstream names(f.llvm);
     for (std::string name; names >> name;) tell(cpu.*f.has, name.c_str());
   }
-  if (!device::cpu_features().empty()) tell(cpu.amx_bf16 || cpu.amx_int8, "amx-tile");
+  tell(cpu.amx_bf16 || cpu.amx_int8, "amx-tile");
   return h;
 }
 
 }  // namespace
+
+std::string target_triple() {
+  const device::CpuInfo::Family family = device::cpu_info().family;
+  return family == device::CpuInfo::kHostFamily      ? llvm::sys::getProcessTriple()
+         : family == device::CpuInfo::Family::X86_64 ? "x86_64-unknown-linux-gnu"
+                                                     : "aarch64-unknown-linux-gnu";
+}
 
 const Host& host() {
   const device::CpuInfo& cpu = device::cpu_info();

@@ -40,6 +40,8 @@ class Linker {
     const std::unique_ptr<llvm::object::ObjectFile> file = unwrap(
         llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({o.object.data(), o.object.size()}, o.name)));
     if (!llvm::isa<llvm::object::ELF64LEObjectFile>(file.get())) unknown("another format than ELF");
+    arm_ = file->getArch() == llvm::Triple::aarch64;
+    if (!arm_ && file->getArch() != llvm::Triple::x86_64) unknown("code for another processor");
     place_.clear();
     for (const llvm::object::SectionRef& s : file->sections()) take(s);
     bool found = false;
@@ -58,31 +60,66 @@ class Linker {
 
   /// The jumps to functions outside, and where the table stands.
   void finish() {
-    for (auto& [at, call, through] : outside_) {
-      std::uint64_t to = 0;
-      if (through) to = kTable + 8 * call;
-      else to = jump(call);
-      fixes_.push_back({at.first, at.second, to});
+    for (Outside& o : outside_) {
+      o.fix.to = o.through ? kTable + 8 * o.call : jump(o.call);
+      fixes_.push_back(o.fix);
     }
     const std::size_t code = (to_.code.size() + CodeImage::kPage - 1) / CodeImage::kPage * CodeImage::kPage;
     to_.code.resize(code, '\0');
     for (const Fix& f : fixes_) {
       const std::uint64_t to = f.to >= kTable ? code + (f.to - kTable) : f.to;
-      const auto value = static_cast<std::int64_t>(to) + f.addend - static_cast<std::int64_t>(f.at);
-      if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max())
-        unknown("a distance of more than 2 GiB");
-      const auto bits = static_cast<std::int32_t>(value);
-      std::memcpy(to_.code.data() + f.at, &bits, sizeof bits);
+      write(f, static_cast<std::int64_t>(to) + f.addend);
     }
   }
 
  private:
   static constexpr std::uint64_t kTable = std::uint64_t{1} << 48;  // stands for where the table will be
+  /// Where an address stands in code, relative to the code. The image begins at a page, so that what Arm says in two
+  /// parts, pages from here and the place in the page, does not depend on where it is loaded.
+  enum class Form : std::uint8_t { Distance32, ArmPage, ArmInPage, ArmCall };
   struct Fix {
     std::uint64_t at;
     std::int64_t addend;
     std::uint64_t to;
+    Form form = Form::Distance32;
+    unsigned shift = 0;  ///< ArmInPage: log2 of the bytes that are loaded or stored
   };
+
+  static void check_bits(std::int64_t value, int bits) {
+    if (value < -(std::int64_t{1} << (bits - 1)) || value >= std::int64_t{1} << (bits - 1))
+      unknown("a distance of more than its instruction can say");
+  }
+  void write(const Fix& f, std::int64_t to) {
+    constexpr std::int64_t kPage = 4096;
+    const auto at = static_cast<std::int64_t>(f.at);
+    std::uint32_t word = 0;
+    std::memcpy(&word, to_.code.data() + f.at, sizeof word);
+    auto set = [&](std::uint32_t mask, std::uint32_t bits) { word = (word & ~mask) | (bits & mask); };
+    switch (f.form) {
+      case Form::Distance32:
+        check_bits(to - at, 32);
+        word = static_cast<std::uint32_t>(to - at);
+        break;
+      case Form::ArmPage: {
+        const std::int64_t pages = to / kPage - at / kPage;
+        check_bits(pages, 21);
+        set(0x60ffffe0, static_cast<std::uint32_t>(pages) << 29 | (static_cast<std::uint32_t>(pages) >> 2 & 0x7ffff)
+                                                                      << 5);
+        break;
+      }
+      case Form::ArmInPage: {
+        const auto in_page = static_cast<std::uint32_t>(to % kPage);
+        if (in_page & ((1u << f.shift) - 1)) unknown("a place that is not aligned to what is read there");
+        set(0x3ffc00, in_page >> f.shift << 10);
+        break;
+      }
+      case Form::ArmCall:
+        check_bits((to - at) / 4, 26);
+        set(0x3ffffff, static_cast<std::uint32_t>((to - at) / 4));
+        break;
+    }
+    std::memcpy(to_.code.data() + f.at, &word, sizeof word);
+  }
 
   void take(const llvm::object::SectionRef& s) {
     const llvm::object::ELFSectionRef elf(s);
@@ -112,21 +149,43 @@ class Linker {
     if (symbol == file.symbol_end()) unknown("a relocation without a symbol");
     if (at + 4 > to_.code.size()) unknown("a relocation outside of its section");
     const std::optional<std::uint64_t> inside = address_of(*symbol, file);
-    switch (r.getType()) {
+    Fix fix{at, addend, inside.value_or(0)};
+    const bool through = arm_ ? arm_form(r.getType(), fix) : x86_form(r.getType());
+    if (inside && !through) return fixes_.push_back(fix);
+    if (inside) unknown("a table entry of its own function");
+    outside_.push_back({fix, number(unwrap(symbol->getName()).str()), through});
+  }
+
+  /// Is it read from the table, rather than called?
+  static bool x86_form(std::uint64_t type) {
+    switch (type) {
       case llvm::ELF::R_X86_64_PC32:
-      case llvm::ELF::R_X86_64_PLT32:
-        if (inside) fixes_.push_back({at, addend, *inside});
-        else outside_.push_back({{at, addend}, number(unwrap(symbol->getName()).str()), false});
-        return;
+      case llvm::ELF::R_X86_64_PLT32: return false;
       case llvm::ELF::R_X86_64_GOTPCREL:
       case llvm::ELF::R_X86_64_GOTPCRELX:
-      case llvm::ELF::R_X86_64_REX_GOTPCRELX:
-        if (!inside) {
-          outside_.push_back({{at, addend}, number(unwrap(symbol->getName()).str()), true});
-          return;
-        }
-        [[fallthrough]];
-      default: unknown("a relocation of type " + std::to_string(r.getType()));
+      case llvm::ELF::R_X86_64_REX_GOTPCRELX: return true;
+      default: unknown("a relocation of type " + std::to_string(type));
+    }
+  }
+  static bool arm_form(std::uint64_t type, Fix& fix) {
+    auto is = [&](Form form, bool through, unsigned shift = 0) {
+      fix.form = form, fix.shift = shift;
+      return through;
+    };
+    switch (type) {
+      case llvm::ELF::R_AARCH64_PREL32: return is(Form::Distance32, false);
+      case llvm::ELF::R_AARCH64_CALL26:
+      case llvm::ELF::R_AARCH64_JUMP26: return is(Form::ArmCall, false);
+      case llvm::ELF::R_AARCH64_ADR_PREL_PG_HI21: return is(Form::ArmPage, false);
+      case llvm::ELF::R_AARCH64_ADD_ABS_LO12_NC:
+      case llvm::ELF::R_AARCH64_LDST8_ABS_LO12_NC: return is(Form::ArmInPage, false);
+      case llvm::ELF::R_AARCH64_LDST16_ABS_LO12_NC: return is(Form::ArmInPage, false, 1);
+      case llvm::ELF::R_AARCH64_LDST32_ABS_LO12_NC: return is(Form::ArmInPage, false, 2);
+      case llvm::ELF::R_AARCH64_LDST64_ABS_LO12_NC: return is(Form::ArmInPage, false, 3);
+      case llvm::ELF::R_AARCH64_LDST128_ABS_LO12_NC: return is(Form::ArmInPage, false, 4);
+      case llvm::ELF::R_AARCH64_ADR_GOT_PAGE: return is(Form::ArmPage, true);
+      case llvm::ELF::R_AARCH64_LD64_GOT_LO12_NC: return is(Form::ArmInPage, true, 3);
+      default: unknown("a relocation of type " + std::to_string(type));
     }
   }
 
@@ -139,12 +198,20 @@ class Linker {
     return to_.calls.size() - 1;
   }
 
-  /// `jmp *table[call](%rip)`, one for each function.
+  /// A jump to where the table says, one for each function: `jmp *table[call](%rip)`, and Arm's way to say that by the
+  /// register that is free between functions.
   std::uint64_t jump(std::size_t call) {
     jumps_.resize(to_.calls.size());
     if (jumps_[call]) return jumps_[call];
     to_.code.resize((to_.code.size() + 15) / 16 * 16, '\xcc');
     const std::size_t at = to_.code.size();
+    if (arm_) {
+      constexpr std::uint32_t kJump[] = {0x90000010, 0xf9400210, 0xd61f0200};  // adrp, ldr, br: of x16
+      to_.code.append(reinterpret_cast<const char*>(kJump), sizeof kJump);
+      fixes_.push_back({at, 0, kTable + 8 * call, Form::ArmPage});
+      fixes_.push_back({at + 4, 0, kTable + 8 * call, Form::ArmInPage, 3});
+      return jumps_[call] = at;
+    }
     to_.code.append("\xff\x25\0\0\0\0", 6);
     fixes_.push_back({at + 2, -4, kTable + 8 * call});
     return jumps_[call] = at;
@@ -153,8 +220,9 @@ class Linker {
   CodeImage& to_;
   std::map<std::uint64_t, std::uint64_t> place_;  // sections of one object: where they stand
   std::vector<Fix> fixes_;
+  bool arm_ = false;
   struct Outside {
-    std::pair<std::uint64_t, std::int64_t> at;
+    Fix fix;
     std::size_t call;
     bool through;  ///< it reads the table itself
   };

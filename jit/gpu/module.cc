@@ -11,6 +11,7 @@
 
 #include <charconv>
 #include <map>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "base/phases.h"
 #include "base/thread_object.h"
 #include "device/machine_code.h"
+#include "jit/engine/determined.h"
 #include "jit/engine/disk_cache.h"
 #include "jit/engine/in_llvm.h"
 #include "jit/engine/kernel_cache.h"
@@ -69,7 +71,9 @@ std::string ir_comments(const llvm::Module& m) {
   return lines;
 }
 
-device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GpuEmitFn& emit) {
+/// Calls `use` with the module that `emit` fills and the name of its kernel.
+template <class Use>
+void with_module(const std::string& key, const device::CodeTarget& target, int sm, const GpuEmitFn& emit, Use&& use) {
   const InLlvm inside;
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(key)));
@@ -80,25 +84,30 @@ device::ImagePtr build(const std::string& key, const device::CodeTarget& target,
   processor.approximates = true, processor.rounds_to_bfloat16 = sm >= 80;
   processor.runtime_calls = false;
   llvm::LLVMContext& context = thread_context();
-  llvm::TargetMachine& tm = machine(sm, target.with_ir);
   llvm::Module m(name, context);
   m.setTargetTriple(kTriple);
-  m.setDataLayout(tm.createDataLayout());
+  m.setDataLayout(machine(sm, target.with_ir).createDataLayout());
   GpuModule g{.cx = {context, m, processor, name.c_str()}, .target = target, .sm = sm};
   g.early = sm >= 90 && knobs().cuda_early == "on";
   emit(g);
-  check_module(m, key);
-  dump_file(name + ".kernel", key);
-  if (!knobs().dump.empty()) dump_file(name + ".ll", text_of(m));
-  const std::string ir = target.with_ir ? ir_comments(m) : std::string();
+  use(m, g, name);
+}
+
+device::ImagePtr build(const std::string& key, const device::CodeTarget& target, int sm, const GpuEmitFn& emit) {
   auto image = std::make_shared<device::Image>();
-  image->code = assembly_of(m, machine(sm, target.with_ir, g.exactly));
-  if (image->code.empty()) fail(ErrorCode::Internal, "jit", {}, "no PTX emission");
-  dump_file(name + ".ptx", image->code);
-  image->code += ir;
-  image->entry = name;
-  image->block = g.block;
-  image->shared_bytes = g.shared_bytes;
+  with_module(key, target, sm, emit, [&](llvm::Module& m, const GpuModule& g, const std::string& name) {
+    check_module(m, key);
+    dump_file(name + ".kernel", key);
+    if (!knobs().dump.empty()) dump_file(name + ".ll", text_of(m));
+    const std::string ir = target.with_ir ? ir_comments(m) : std::string();
+    image->code = assembly_of(m, machine(sm, target.with_ir, g.exactly));
+    if (image->code.empty()) fail(ErrorCode::Internal, "jit", {}, "no PTX emission");
+    dump_file(name + ".ptx", image->code);
+    image->code += ir;
+    image->entry = name;
+    image->block = g.block;
+    image->shared_bytes = g.shared_bytes;
+  });
   return image;
 }
 
@@ -158,6 +167,13 @@ device::ImagePtr compile_gpu_module(const std::string& key, const device::CodeTa
   const std::string whole = key + "; " + known + (target.arch == known ? "" : " for " + target.arch) +
                             (target.indirect ? " indirect" : "") + (target.warpgroups ? " warpgroups" : "") +
                             (target.with_ir ? " ir" : "") + "; code " + std::to_string(code_key()) + "\n";
+  if (knobs().verify > 0)
+    with_module(whole, target, sm, emit, [&](const llvm::Module& m, const GpuModule& g, const std::string&) {
+      const auto& [x, y, z] = g.block;
+      std::ostringstream launch;
+      launch << " " << x << " " << y << " " << z << " " << g.shared_bytes;
+      check_determined(whole, text_of(m) + launch.str());
+    });
   return cache().get(whole, [&] {
     // Images for the simulator stay off the disk: they are large, and their IR is what tests are about. With
     // REPRISE_DUMP every stage is wanted again.

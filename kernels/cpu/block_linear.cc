@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/errors.h"
+#include "device/cpu_info.h"
 #include "kernels/cpu/block_bytes.h"
 #include "kernels/cpu/matmul_product.h"
 #include "kernels/launch/named.h"
@@ -125,12 +126,8 @@ void multiply(const NativeArgs& args, const Kernels& f, const Product& p) {
 }
 
 /// What products with more rows than dots take may do with x. The instructions for it are those of x86.
-bool rounds([[maybe_unused]] std::string_view activations) {
-#if defined(__x86_64__)
-  return activations == kInt8Activations;
-#else
-  return false;
-#endif
+bool rounds(std::string_view activations) {
+  return activations == kInt8Activations && device::cpu_info().family == device::CpuInfo::Family::X86_64;
 }
 
 /// The format that the launch names. Its own last arguments: the vectors' width, and where the code of rounded rows

@@ -32,6 +32,7 @@ struct Names {
     add("block_linear", named::block_linear());
     add("copy", named::copy()), add("check_index", named::check_index());
     add("last_places", named::last_places()), add("check_weights", named::check_weights());
+    add("nonzero_static", named::nonzero()), add("repeated_indices", named::repeated());
     for (std::size_t i = 0; i < std::size(kOperators); ++i) {
       const auto id = static_cast<graph::OpId>(i);
       if (const NativeFn* fn = host_kernels().find(id)) add("host:" + std::string(kOperators[i]), *fn);

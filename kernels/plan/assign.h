@@ -109,8 +109,9 @@ class Assign {
   const Place& input_place(std::uint32_t i) const { return p_.place[g_.inputs[i].value.v]; }
   Place output_buffer(std::uint32_t o, DType t, const Ints& sizes);
   void set_out(std::uint32_t o, const Place& at);
-  /// Are all views of v possible where v stands at `at`, also those through which its maker writes it?
-  bool views_fit(ValueId v, const Layout& at) const;
+  /// May v stand at `at`: does its kernel take these strides, and are all views of it possible there, also those
+  /// through which its maker writes it?
+  bool may_stand(ValueId v, const Layout& at) const;
   /// Who wants a copy, and why.
   struct Wanted {
     Copy::Of of;

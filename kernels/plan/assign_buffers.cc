@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "graph/view_column.h"
 #include "graph/writers.h"
+#include "kernels/cpu/host_kernels.h"
 #include "kernels/loop/pointwise.h"
 #include "kernels/plan/assign.h"
 #include "kernels/plan/gather.h"
@@ -348,12 +349,15 @@ void Assign::set_out(std::uint32_t o, const Place& at) {
   p_.outputs[o].layout = at.layout;
 }
 
-bool Assign::views_fit(ValueId v, const Layout& at) const {
+bool Assign::may_stand(ValueId v, const Layout& at) const {
   // What counts from the start of a storage is a storage, row by row.
   if (const std::int32_t n = g_.values[v.v].node; n >= 0) {
     const Node& maker = g_.nodes[static_cast<std::size_t>(n)];
     if (graph::is_scatter_in_storage(maker.op) && !is_row_major(at)) return false;
     const graph::OpDef& def = graph::op(maker.op);
+    // Kernels of users find new values contiguous (reprise/kernel.h), and written arguments where those lie.
+    const bool is_users = static_cast<std::size_t>(maker.op) >= graph::kBuiltinOps && !host_launches().has(maker.op);
+    if (is_users && !is_row_major(at) && !(def.twin_of && old_of(v))) return false;
     if (def.twin_of && !is_row_major(at))
       for (std::uint32_t a : graph::op(*def.twin_of).writes)
         if (auto* view = std::get_if<graph::ViewArg>(&maker.args[a]);
@@ -511,8 +515,8 @@ bool Assign::write_over_input(ValueId v, std::uint32_t o) {
     return refuse("its kernel reads the old value");
   }
   if (!native && !reads_same_element(w, i)) return refuse("it reads the old value at other indices than it writes");
-  if (!views_fit(v, input_place(i).layout))
-    return refuse("the new value is viewed in ways the input's strides do not allow");
+  if (!may_stand(v, input_place(i).layout))
+    return refuse("its kernel, or a view of it, does not take the input's strides");
   std::vector<Id> mine{w};  // what was made of the input in its place needs not be over before w
   if (old_of(v)) {
     chain_ends(v, mine);

@@ -124,8 +124,8 @@ bool Assign::join_over_input(ValueId c, std::uint32_t o) {
     p_.outputs[o].why = "it is not asked to lie there";
     return false;
   }
-  if (!views_fit(c, input_place(i).layout)) {
-    p_.outputs[o].why = "the new value is viewed in ways the input's strides do not allow";
+  if (!may_stand(c, input_place(i).layout)) {
+    p_.outputs[o].why = "a view of it does not take the input's strides";
     return false;
   }
   std::vector<Id> nested;
@@ -240,7 +240,7 @@ bool Assign::base_in_place(ValueId c, ValueId base) {
     return l && same_layout(*l, at.layout);
   }
   if (fails_half_way(base)) return false;
-  if (!asked_together(c, base) || r != base || !wishes_[base.v].empty() || !views_fit(base, at.layout)) return false;
+  if (!asked_together(c, base) || r != base || !wishes_[base.v].empty() || !may_stand(base, at.layout)) return false;
   Id begin = static_cast<Id>(begin_[c.v]), base_begin = static_cast<Id>(begin_[base.v]);
   std::vector<Id> nested;
   nested_ends(c, nested);
@@ -296,7 +296,7 @@ void Assign::place_part(ValueId c, JoinPlan::Part& part, Id after) {
   Id end = static_cast<Id>(p_.maker[c.v]);
   DType dtype = g_.meta(c).dtype;
   bool direct = computed(p) && !fails_half_way(p) && !placed(p) && wishes_[p.v].empty() && g_.meta(p).dtype == dtype &&
-                views_fit(p, part.region);
+                may_stand(p, part.region);
   if (direct && p_.items[p_.maker[p.v]].kind == Kind::Native)
     direct = innermost_contiguous(part.region) || updates(g_.nodes[g_.values[p.v].node]);
   // Where c is overwritten in place later, so is its part: that waits for the part's other readers, too.

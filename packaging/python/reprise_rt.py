@@ -2,16 +2,17 @@
 
     import reprise_rt
     net = reprise_rt.load("net.rpx")
-    y = net(x)                  # x: anything with the buffer protocol (numpy, array.array, memoryview), or a Tensor
-    memoryview(y)[0, 3]         # results have it, too: numpy.asarray(y) copies nothing
+    y = net(x)                  # x: whatever has the buffer protocol or DLPack (numpy, array.array, torch), or a Tensor
+    y.memoryview()[0, 3]        # results have both: numpy.asarray(y) and torch.from_dlpack(y) copy nothing
 
-The library is libreprise-rt.so.0, or what RPRT_LIBRARY names.
+The library is the one that was installed with this file, libreprise-rt.so.0 otherwise, or what RPRT_LIBRARY names.
 """
 import ctypes
 import os
 from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
-__all__ = ["Error", "Program", "Tensor", "load", "seed", "set_threads", "threads"]
+__all__ = ["Error", "Program", "Tensor", "from_dlpack", "load", "seed", "set_threads", "tensor", "threads"]
+__version__ = "0.0.0"  # of the library, where a wheel has set it
 
 MAX_DIMS = 8
 NONE, TENSOR, INTEGER, NUMBER = range(4)
@@ -58,6 +59,48 @@ _release_buffer.restype = None
 _FULL_RO, _WRITABLE = 0x011c, 0x0001  # PyBUF_FULL_RO, PyBUF_WRITABLE
 
 
+# DLPack: (code, bits) of a dtype; a capsule holds a _Managed, whose deleter gives back what it shows.
+DLPACK = {0: (2, 32), 1: (2, 64), 2: (2, 16), 3: (4, 16), 4: (0, 8), 5: (1, 8), 6: (0, 32), 7: (0, 64), 8: (6, 8),
+          9: (10, 8), 10: (12, 8)}
+_CPU = 1
+
+
+class _Managed(Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, POINTER(_Managed))
+_Managed._fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32),
+                     ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                     ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64),
+                     ("manager", c_void_p), ("deleter", _Deleter)]
+_python = ctypes.pythonapi
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
+_python.PyCapsule_IsValid.restype = ctypes.c_int
+_python.PyCapsule_IsValid.argtypes = [ctypes.py_object, c_char_p]
+_python.PyCapsule_GetPointer.restype = c_void_p
+_python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, c_char_p]
+_python.PyCapsule_SetName.restype = ctypes.c_int
+_python.PyCapsule_SetName.argtypes = [ctypes.py_object, c_char_p]
+_FRESH, _USED = c_char_p(b"dltensor"), c_char_p(b"used_dltensor")  # capsules keep these addresses
+_given = {}  # what capsules show, by the address of their _Managed
+
+
+@_Deleter
+def _give_back(managed):
+    _given.pop(ctypes.addressof(managed.contents), None)
+
+
+@ctypes.PYFUNCTYPE(None, c_void_p)
+def _capsule_ends(capsule):
+    """One that nobody has taken gives its tensor back. (It is about to be freed: no reference to it may be made.)"""
+    valid = ctypes.PYFUNCTYPE(ctypes.c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", _python))
+    pointer = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", _python))
+    if valid(capsule, _FRESH):
+        _given.pop(pointer(capsule, _FRESH), None)
+
+
 class Error(RuntimeError):
     """A call that failed. `code`: the number of reprise/rt.h."""
 
@@ -67,7 +110,9 @@ class Error(RuntimeError):
 
 
 def _open():
-    lib = ctypes.CDLL(os.environ.get("RPRT_LIBRARY", "libreprise-rt.so.0"))
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reprise_rt.libs", "libreprise-rt.so.0")
+    name = os.environ.get("RPRT_LIBRARY") or (beside if os.path.exists(beside) else "libreprise-rt.so.0")
+    lib = ctypes.CDLL(name)
     p, text = c_void_p, c_char_p
     for name, result, *arguments in (
         ("version", c_int32), ("last_error", text), ("load", c_int32, text, POINTER(_Options), POINTER(p)),
@@ -165,6 +210,23 @@ class Tensor:
             step *= n
         return True
 
+    def __dlpack_device__(self):
+        return (_CPU, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if stream is not None or (dl_device is not None and tuple(dl_device) != (_CPU, 0)):
+            raise BufferError("the tensor is in memory of the host")
+        if copy:
+            raise BufferError("a tensor is given as it is: copy what was made of it")
+        t, n = self._value.tensor, self._value.tensor.ndim
+        shape, strides = (c_int64 * max(n, 1))(*self.shape), (c_int64 * max(n, 1))(*self.strides)
+        code, bits = DLPACK[t.dtype]
+        managed = _Managed(data=t.data, device_type=_CPU, ndim=n, code=code, bits=bits, lanes=1, shape=shape,
+                           strides=strides, deleter=_give_back)
+        at = ctypes.addressof(managed)
+        _given[at] = (managed, shape, strides, self)
+        return _python.PyCapsule_New(at, _FRESH, ctypes.cast(_capsule_ends, c_void_p))
+
     def __array__(self, dtype=None, copy=None):
         import numpy
         t = self._value.tensor
@@ -192,10 +254,54 @@ class Tensor:
         return flat.cast("B").cast(LETTERS[t.dtype], self.shape).tolist() if all(self.shape) else []
 
 
+def from_dlpack(data):
+    """A Tensor over the memory of an object with __dlpack__ (of torch, jax, numpy, ...)."""
+    kind, _ = data.__dlpack_device__()
+    if kind != _CPU:
+        raise BufferError("a tensor of a device of kind %d: move it to the host" % kind)
+    capsule = data.__dlpack__()
+    if not _python.PyCapsule_IsValid(capsule, _FRESH):
+        raise BufferError("the capsule has been taken, or is of a newer DLPack")
+    managed = ctypes.cast(_python.PyCapsule_GetPointer(capsule, _FRESH), POINTER(_Managed))
+    m = managed.contents
+    number = next((d for d, of in DLPACK.items() if of == (m.code, m.bits)), None)
+    if number is None or m.lanes != 1:
+        raise TypeError("no dtype has code %d, %d bits and %d lanes" % (m.code, m.bits, m.lanes))
+    if m.ndim > MAX_DIMS:
+        raise ValueError("%d dimensions; %d are the most" % (m.ndim, MAX_DIMS))
+    value = _Value(kind=TENSOR)
+    t = value.tensor
+    t.data, t.dtype, t.ndim = (m.data or 0) + m.byte_offset, number, m.ndim
+    step = 1
+    for d in reversed(range(m.ndim)):
+        t.sizes[d], t.strides[d] = m.shape[d], m.strides[d] if m.strides else step
+        step *= max(m.shape[d], 1)
+        if t.strides[d] < 0:
+            raise ValueError("negative strides")
+    _python.PyCapsule_SetName(capsule, _USED)  # it is ours from here on
+    return Tensor(value, _Taken(managed))
+
+
+class _Taken:
+    """Holds what a capsule held."""
+
+    def __init__(self, managed):
+        self.managed = managed
+
+    def __del__(self):
+        if self.managed.contents.deleter:
+            self.managed.contents.deleter(self.managed)
+
+
 def tensor(data, dtype=None, shape=None):
     """A Tensor over an object's memory. `dtype` and `shape`: of one whose format does not say them."""
     if isinstance(data, Tensor):
         return data
+    if dtype is None and shape is None and hasattr(data, "__dlpack__") and not hasattr(data, "__buffer__"):
+        try:
+            memoryview(data).release()
+        except (TypeError, BufferError):  # torch's, say
+            return from_dlpack(data)
     view = _Buffer()
     try:
         _get_buffer(data, byref(view), _FULL_RO | _WRITABLE)

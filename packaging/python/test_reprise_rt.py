@@ -1,17 +1,22 @@
 """Runs the module and the examples in C with programs that tests/export/rt_test.cc has written.
 
-usage: test_reprise_rt.py FOLDER [RUNNER] [PLUGIN]; RPRT_LIBRARY names the library."""
+usage: test_reprise_rt.py FOLDER [RUNNER] [PLUGIN] [VAD] [MAKE_VAD] [RUST]; RPRT_LIBRARY names the library, RPRT_MODULE the folder of a
+module that is installed."""
 import array
 import ctypes
+import math
 import os
+import random
+import struct
 import subprocess
 import sys
 import unittest
+import wave
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.environ.get("RPRT_MODULE", os.path.dirname(os.path.abspath(__file__))))
 import reprise_rt  # noqa: E402
 
-FOLDER, RUNNER, PLUGIN = (sys.argv[1:4] + [None, None])[:3]
+FOLDER, RUNNER, PLUGIN, VAD, MAKE_VAD, RUST = (sys.argv[1:7] + [None] * 5)[:6]
 
 
 def pattern(*sizes):
@@ -66,6 +71,45 @@ class Module(unittest.TestCase):
         with self.assertRaises(ValueError):
             add(memoryview(bytes(24)).cast("f", (2, 3)), pattern(2, 3))  # read-only
 
+    def test_dlpack(self):
+        net = reprise_rt.load(os.path.join(FOLDER, "net.rpx"))
+        y = net(pattern(5, 8))
+
+        class Foreign:  # what another library gives: DLPack, and no buffer
+            def __init__(self, of):
+                self.of = of
+
+            def __dlpack__(self, **kwargs):
+                return self.of.__dlpack__(**kwargs)
+
+            def __dlpack_device__(self):
+                return self.of.__dlpack_device__()
+
+        before = len(reprise_rt._given)
+        x = Foreign(reprise_rt.tensor(pattern(5, 8)))
+        self.assertEqual(net(x).tolist(), y.tolist())
+        shown = reprise_rt.from_dlpack(y)
+        self.assertEqual((shown.shape, shown.strides, shown.dtype), (y.shape, y.strides, y.dtype))
+        self.assertEqual(shown._value.tensor.data, y._value.tensor.data)
+        capsule = y.__dlpack__()  # that nobody takes
+        self.assertEqual(len(reprise_rt._given), before + 2)
+        del capsule, shown
+        self.assertEqual(len(reprise_rt._given), before)
+        for dtype, size in zip(reprise_rt.DTYPES, reprise_rt.SIZES):
+            t = reprise_rt.tensor(bytes(6 * size), dtype, (2, 3))
+            again = reprise_rt.from_dlpack(t)
+            self.assertEqual((again.dtype, again.shape, again.bytes()), (dtype, (2, 3), bytes(6 * size)))
+        with self.assertRaises(BufferError):
+            y.__dlpack__(stream=1)
+        try:
+            import torch
+        except ImportError:
+            return
+        made = torch.from_dlpack(y)
+        self.assertEqual(made.tolist(), y.tolist())
+        self.assertEqual(made.data_ptr(), y._value.tensor.data)
+        self.assertEqual(net(torch.tensor(pattern(5, 8).tolist())).tolist(), y.tolist())
+
     def test_weights(self):
         net = reprise_rt.load(os.path.join(FOLDER, "net.rpx"))
         (name, w), = net.weights.items()
@@ -85,6 +129,44 @@ class Examples(unittest.TestCase):
         bad = subprocess.run([RUNNER, os.path.join(FOLDER, "net.rpx"), "x=70x8"], capture_output=True, text=True)
         self.assertEqual(bad.returncode, 1)
         self.assertIn("x.size(0) is 70", bad.stderr)
+
+    @unittest.skipUnless(RUST, "no Rust")
+    def test_rust(self):
+        path = os.path.join(FOLDER, "net.rpx")
+        out = subprocess.run([RUST, path, "5", "8"], check=True, capture_output=True, text=True).stdout.split()
+        made = [struct.unpack("!f", bytes.fromhex(x))[0] for x in out]
+        self.assertEqual(made, expected("net"))
+        bad = subprocess.run([RUST, path, "70", "8"], capture_output=True, text=True)
+        self.assertEqual(bad.returncode, 1)
+        self.assertIn("x.size(0) is 70", bad.stderr)
+
+    @unittest.skipUnless(VAD and MAKE_VAD, "no detector of voice")
+    def test_vad(self):
+        net, sound = os.path.join(FOLDER, "vad.rpx"), os.path.join(FOLDER, "sound.wav")
+        subprocess.run([MAKE_VAD, net], check=True, capture_output=True)
+        draw = random.Random(1)
+        voices = ((1.0, 2.0), (3.0, 3.6))
+        samples = array.array("h")
+        for i in range(5 * 16000):
+            t = i / 16000
+            x = 30 * draw.gauss(0, 1)  # a room
+            if any(begin <= t < end for begin, end in voices):  # vowels of 150 Hz, syllables of 250 ms
+                swell = 0.6 + 0.4 * math.sin(8 * math.pi * t)
+                x += swell * sum(1500 / h * math.sin(2 * math.pi * 150 * h * t) for h in range(1, 12))
+            samples.append(int(max(-32768, min(32767, x))))
+        with wave.open(sound, "wb") as f:
+            f.setnchannels(1), f.setsampwidth(2), f.setframerate(16000)
+            f.writeframes(samples.tobytes())
+        out = subprocess.run([VAD, net, sound], check=True, capture_output=True, text=True).stdout
+        found = [tuple(map(float, line.split())) for line in out.splitlines()]
+        self.assertEqual(len(found), len(voices), out)
+        for (begin, end), (b, e) in zip(voices, found):
+            self.assertLess(abs(begin - b), 0.15, out)
+            self.assertLess(abs(end - e), 0.4, out)  # it waits for the next syllable
+        for name, text in (("net.txt", "no WAV file"), ("nowhere.wav", "cannot be opened")):
+            bad = subprocess.run([VAD, net, os.path.join(FOLDER, name)], capture_output=True, text=True)
+            self.assertEqual(bad.returncode, 1)
+            self.assertIn(text, bad.stderr)
 
     @unittest.skipUnless(PLUGIN, "no plug-in")
     def test_plugin(self):

@@ -24,6 +24,21 @@ Closeness closeness_of(DType d) {
                             : Closeness::Float8;
 }
 
+namespace {
+using graph::OpClass;
+
+/// Does a node add up, itself or in a region?
+bool adds_up(const graph::Node& n) {
+  const OpClass cls = graph::op(n.op).cls;
+  if (cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention)
+    return true;
+  return std::any_of(n.args.begin(), n.args.end(), [](const graph::NodeArg& a) {
+    const auto* region = std::get_if<graph::Region>(&a);
+    return region && std::any_of((*region)->nodes.begin(), (*region)->nodes.end(), adds_up);
+  });
+}
+}  // namespace
+
 // Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision;
 // what depends on such a value is as inexact. Everything else is equal bit for bit.
 std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t inputs, bool interpreted) {
@@ -40,10 +55,8 @@ std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t in
       operands = std::max(operands, all[v.v]);
       types = std::max(types, closeness_of(g.meta(v).dtype));
     });
-    const graph::OpClass cls = graph::op(n.op).cls;
-    using graph::OpClass;
-    const bool sums =
-        cls == OpClass::Reduction || cls == OpClass::Composite || cls == OpClass::Matmul || cls == OpClass::Attention;
+    const OpClass cls = graph::op(n.op).cls;
+    const bool sums = adds_up(n);
     const bool moves = cls == OpClass::View || cls == OpClass::Join || cls == OpClass::Gather;
     for (graph::ValueId r : n.results) {
       const Closeness own = std::max(types, closeness_of(g.meta(r).dtype));

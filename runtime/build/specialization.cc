@@ -148,6 +148,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.words = options.words;
     tracer.static_sizes = options.static_sizes;
     tracer.freeze = options.freeze;
+    tracer.by_value = options.joint != nullptr;
     tracer.decides = options.branches;
     facts.env = tracer.env();
     graph::SettingsWatch settings;

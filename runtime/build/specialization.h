@@ -170,7 +170,8 @@ struct TraceOptions {
   bool branches = false;                                           ///< it may branch on values; false: that ends it
   Outcomes path = {};                                              ///< decisions that are known
   kernels::Mode mode = kernels::Mode::Full;                        ///< of what runs to know others
-  std::string* joint = nullptr;                                    ///< takes the text of the joint graph
+  /// takes the text of the joint graph, which is exported (Tracer::by_value); null: it is not
+  std::string* joint = nullptr;
 };
 
 /// What a trace had seen by its end, whichever that was.

@@ -19,6 +19,7 @@
 #include "runtime/call/kept_trace.h"
 #include "runtime/export/capture.h"
 #include "runtime/export/program.h"
+#include "runtime/trace/graph_call.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -390,6 +391,9 @@ class Export {
       refuse(
           "it relies on what is known of a number that depends on data (check_size), which a loaded program would "
           "not ask");
+    for (const guards::Expr* e : NumbersOf::of(g))
+      if (e->kind() != guards::ExprKind::Symbol && g.env->of_data(e))
+        refuse("it computes ", Int(e), " of a number that depends on data, which a call does not know ahead");
     if (!t.written_anew.empty()) refuse("it gives ", name(t.written_anew[0]), " another storage");
     for (std::size_t i = 0; i < t.extra_values.size(); ++i)
       if (t.extra_values[i].strides || t.extra_values[i].offset)

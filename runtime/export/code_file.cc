@@ -15,6 +15,13 @@ REPRISE_ARCHIVED(InputContract, name, weight, any, word, exact_strides, whole_st
 REPRISE_ARCHIVED(SymbolFact, of, at, dim, name, declared, hint, lo, hi, multiple_of, at_most, group)
 REPRISE_ARCHIVED(Relation, kind, a, b)
 REPRISE_ARCHIVED(CodeProgram::Word, of, at, dim)
+}  // namespace reprise::detail
+
+namespace reprise::runtime {
+REPRISE_ARCHIVED(Stage::Read, tensor, word)
+}  // namespace reprise::runtime
+
+namespace reprise::detail {
 
 namespace {
 
@@ -77,11 +84,35 @@ void check_contract(const Contract& c) {
   for (std::uint32_t i : c.gradients) require(i < n);
 }
 
+/// The numbers that stages read, and how many tensors they are given: the call's, and what the stages before have made.
+void check_stages(const CodeProgram& p) {
+  std::size_t given = p.contract.inputs.size();
+  std::vector<DType> made;
+  auto is_number = [](DType t) { return item_size(t) == sizeof(std::int64_t); };
+  for (const auto& stage : p.before) {
+    const graph::Graph& g = stage->program.graph;
+    require(g.inputs.size() == given);
+    for (const graph::OutputSpec& o : g.outputs) {
+      require(o.kind == graph::OutputSpec::Kind::User);
+      made.push_back(g.meta(o.value).dtype);
+    }
+    given += g.outputs.size();
+    for (const runtime::Stage::Read& r : stage->reads) {
+      const std::size_t inputs = p.contract.inputs.size();
+      require(r.tensor < given && r.word < p.words.size() && p.words[r.word].of == CodeProgram::Word::Of::Zero);
+      require(is_number(r.tensor < inputs ? static_cast<DType>((p.contract.inputs[r.tensor].word & 0xff) - 1)
+                                          : made[r.tensor - inputs]));
+    }
+    for (const runtime::Stage::Condition& c : stage->conditions) require(c.slot < stage->assumed.size());
+  }
+  require(p.before.empty() || !p.program.uses_random || p.random_count.size() > 0);
+  require(p.program.graph.inputs.size() == given);
+}
+
 void check_results(const CodeProgram& p) {
   using Kind = graph::OutputSpec::Kind;
   const auto outputs = static_cast<std::int32_t>(p.program.graph.outputs.size());
   const auto inputs = static_cast<std::int32_t>(p.contract.inputs.size());
-  require(p.program.graph.inputs.size() == p.contract.inputs.size());
   require(p.contract.gradients.size() <= p.tensor_results.size());
   std::int32_t next = 0;  // as build_results() goes through them
   for (auto leaf = p.tensor_results.begin(); leaf != p.tensor_results.end(); ++leaf) {
@@ -117,7 +148,7 @@ void check_words(const CodeProgram& p) {
 
 }  // namespace
 
-std::string write_code(const CodeProgram& p, const runtime::Program& program, const jit::CodeImage& image,
+std::string write_code(const CodeProgram& p, const CodeParts& of, const jit::CodeImage& image,
                        const std::vector<const void*>& addresses) {
   std::map<const void*, std::uint32_t> entries;
   for (std::size_t i = 0; i < addresses.size(); ++i) entries.emplace(addresses[i], static_cast<std::uint32_t>(i));
@@ -130,7 +161,20 @@ std::string write_code(const CodeProgram& p, const runtime::Program& program, co
   write(to, p.words);
   to.own(p.guards);
   write(to, p.tensor_results);
-  to.own(program);
+  to.number(of.before.size());
+  for (const auto& stage : of.before) {
+    to.own(stage->program);
+    write(to, stage->reads);
+    to.own(stage->assumed);
+    to.number(stage->conditions.size());
+    for (const runtime::Stage::Condition& c : stage->conditions) {
+      if (c.decision >= 0) throw NotArchived("it branches on a value of a tensor");
+      write(to, c.slot), write(to, c.text);
+    }
+    to.own(stage->made);
+  }
+  to.own(of.random_count);
+  to.own(of.program);
 
   const std::string& data = to.bytes();
   std::string file(code_at(data.size()), '\0');
@@ -174,9 +218,23 @@ std::unique_ptr<CodeProgram> read_code(std::string_view bytes) {
   from.words = p->words.size();
   from.own(p->guards);
   read(from, p->tensor_results);
+  for (std::size_t n = from.count(); n > 0; --n) {
+    runtime::Program program;
+    from.own(program);
+    auto stage = std::make_unique<runtime::Stage>(std::move(program));
+    read(from, stage->reads);
+    from.own(stage->assumed);
+    for (std::size_t c = from.count(); c > 0; --c) {
+      runtime::Stage::Condition& condition = stage->conditions.emplace_back();
+      read(from, condition.slot), read(from, condition.text);
+    }
+    from.own(stage->made);
+    p->before.push_back(std::move(stage));
+  }
+  from.own(p->random_count);
   from.own(p->program);
   require(from.done());
-  check_words(*p), check_results(*p);
+  check_words(*p), check_stages(*p), check_results(*p);
   return p;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/build/stages.h"
 #include "runtime/export/code_memory.h"
 #include "runtime/export/contract.h"
 #include "runtime/replay/program_archive.h"
@@ -22,7 +23,7 @@ inline constexpr std::string_view kCodeTensor = "reprise.code.";
 struct CodeProgram {
   std::string level, in_spec, out_spec;
   Contract contract;
-  /// What a value of the call is. Computed: of `computed`, by its number.
+  /// What a value of the call is. Computed: of `computed`, by its number; Zero also of what a stage reads.
   struct Word {
     enum class Of : std::uint8_t { Zero, Size, Stride, Number, Computed } of = Of::Zero;
     std::uint32_t at = 0, dim = 0;
@@ -32,15 +33,23 @@ struct CodeProgram {
   std::vector<std::uint32_t> computed_slots;
   guards::GuardSet guards;  ///< of `words`, beside the contract's
   std::vector<std::int32_t> tensor_results;
+  runtime::Stages before;            ///< of `program`, whose numbers they read of data
+  guards::ExprProgram random_count;  ///< where there are stages: numbers taken from the generator, its last slot
   runtime::Program program;
-  CodeMemory memory;  ///< what `program` calls
+  CodeMemory memory;  ///< what the programs call
 
   std::size_t user_results() const { return tensor_results.size() - contract.gradients.size(); }
 };
 
-/// `program`: whose code has these addresses, by number of the image's entries. Throws NotArchived for what has no form
+/// The programs of a specialization, in the order in which a call runs them, and what is asked of data.
+struct CodeParts {
+  const runtime::Stages& before;
+  const guards::ExprProgram& random_count;
+  const runtime::Program& program;
+};
+/// `parts`: whose code has these addresses, by number of the image's entries. Throws NotArchived for what has no form
 /// (ProgramWriter::own).
-std::string write_code(const CodeProgram&, const runtime::Program& program, const jit::CodeImage&,
+std::string write_code(const CodeProgram&, const CodeParts& parts, const jit::CodeImage&,
                        const std::vector<const void*>& addresses);
 /// Throws DamagedArchive, and NotArchived (its text continues "the file") for what this build does not know.
 std::unique_ptr<CodeProgram> read_code(std::string_view bytes);

@@ -27,12 +27,12 @@ CodeMemory::CodeMemory(std::string_view code, const std::vector<std::string>& ca
   base_ = static_cast<char*>(at), bytes_ = code.size() + table_bytes, code_ = code.size();
   std::memcpy(base_, code.data(), code.size());
   if (!table.empty()) std::memcpy(base_ + code.size(), table.data(), table.size() * sizeof(void*));
-  // The pages of a table are at most as large as the system's: what it protects is whole ones of ours.
-  if ((code_ > 0 && mprotect(base_, code_, PROT_READ | PROT_EXEC) != 0) ||
-      (table_bytes > 0 && mprotect(base_ + code_, table_bytes, PROT_READ) != 0)) {
+  // All of it in one: the system's pages may be larger than ours, so that the table shares one with code.
+  if (mprotect(base_, bytes_, PROT_READ | PROT_EXEC) != 0) {
     munmap(base_, bytes_);
     throw std::bad_alloc();
   }
+  __builtin___clear_cache(base_, base_ + bytes_);
 }
 
 CodeMemory::~CodeMemory() {

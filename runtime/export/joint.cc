@@ -7,6 +7,7 @@
 #include "guards/expr.h"
 #include "reprise/autograd.h"
 #include "reprise/export_joint.h"
+#include "runtime/call/layout_class.h"
 #include "runtime/export/capture.h"
 #include "tensor/impl.h"
 
@@ -22,8 +23,9 @@ std::int32_t leaf_of(const SavedValue& s, const Traced& t, std::size_t results, 
     case SavedValue::Where::Input: return input_itself(s.index);
     case SavedValue::Where::Result: return t.tensor_results[s.index];
     case SavedValue::Where::Own: return t.tensor_results[results + own];
-    case SavedValue::Where::Base: break;
+    case SavedValue::Where::Base: break;  // of results as values there are none (Tracer::by_value)
   }
+  REPRISE_CHECK(false, "a saved value is nobody's");
   return -1;
 }
 
@@ -40,28 +42,34 @@ struct NamedBackward {
 
 }  // namespace
 
+/// A tangent as the traced one lay, which its result decides: callers need not know.
+static Tensor lying_as(const Tensor& t, std::uint64_t word) {
+  const TensorImpl& impl = *t.impl();
+  const runtime::LayoutClass layout = runtime::layout_class(word);
+  if (impl.trace || impl.rank != runtime::rank_of_word(word) || runtime::fits(impl, word, false)) return t;
+  if (layout == runtime::LayoutClass::Strided) return t;
+  if (layout != runtime::LayoutClass::Dense) return t.contiguous();
+  const runtime::DimOrder order = runtime::order_of(word);
+  std::vector<std::int64_t> there, back(static_cast<std::size_t>(order.rank));
+  for (int d = 0; d < order.rank; ++d) {
+    there.push_back(order.dims[static_cast<std::size_t>(d)]);
+    back[static_cast<std::size_t>(there.back())] = d;
+  }
+  return t.permute(there).contiguous().permute(back);
+}
+
 void CutRequest::take(Traced& t, std::vector<SpecLeaf>& told, const ExportOptions& o, SourceLoc loc) {
   const std::shared_ptr<const Gradients> g = t.gradients;
   if (!g || !g->backward)
     fail(ErrorCode::InvalidArgument, kOp, loc, "no result of ", o.name,
          " depends on an argument or a captured tensor that wants a gradient");
-  auto refuse = [&](const auto&... why) {
-    fail(ErrorCode::NotTraceable, kOp, loc, o.name, " cannot be exported with its derivative: ", why...);
-  };
   for (const auto& i : t.graph.inputs) inputs.push_back(t.graph.values[i.value.v].name);
-  for (const Joint::Output& of : g->joint.outputs) {
-    if (of.of == Joint::Output::Of::Input) refuse(inputs[of.index], " is written, and wants a gradient afterwards");
-    if (of.of != Joint::Output::Of::Result)
-      refuse("result ", of.index, " is a view of another one, or of nothing returned");
-  }
-  if (!g->joint.views.empty()) refuse("result ", g->joint.views[0], " is a view of an argument, or of another result");
   results = t.tensor_results.size() - g->own, numbers = t.int_results.size() - g->numbers;
   std::vector<std::int32_t> saved;
   std::size_t own = 0;
   for (const SavedValue& s : g->saved) {
     saved.push_back(leaf_of(s, t, results, own));
     own += s.where == SavedValue::Where::Own;
-    if (saved.back() == -1) refuse("what is saved for the backward is viewed by a result");
   }
   t.tensor_results.resize(results);
   t.tensor_results.insert(t.tensor_results.end(), saved.begin(), saved.end());
@@ -98,7 +106,9 @@ std::shared_ptr<const JointCut> export_joint_call(const Call& call, ExportOption
       {.name = name + " backward", .arguments = {"saved", "tangents", "numbers"}}, loc);
   auto made = std::make_shared<JointCut>(JointCut{std::move(forward), std::move(backward), std::move(cut.joint)});
   made->results = cut.results, made->numbers = cut.numbers;
-  for (const Joint::Output& of : g.joint.outputs) made->tangents.push_back("result " + std::to_string(of.index));
+  for (const Joint::Output& of : g.joint.outputs)
+    made->tangents.push_back(of.of == Joint::Output::Of::Input ? cut.inputs[of.index] + " after the call"
+                                                               : "result " + std::to_string(of.index));
   made->tangents_read = g.tangents;
   for (std::size_t i = 0; i < g.joint.inputs.size(); ++i) {
     if (g.joint.inputs[i].by_base) continue;
@@ -130,10 +140,13 @@ std::vector<Tensor> JointBackward::operator()(const SavedForBackward& saved, con
   if (given.size() != cut_->tangents.size())
     refuse(given.size(), " tangents are given, and ", cut_->tangents.size(), " results are differentiable");
   std::vector<Tensor> tangents;
+  const std::vector<detail::InputContract>& inputs = detail::ProgramAccess::program(cut_->backward)->inputs;
   for (const std::uint32_t i : cut_->tangents_read) {
     if (!given[i].defined()) refuse("the tangent of ", cut_->tangents[i], " is undefined");
-    tangents.push_back(given[i]);
+    const std::size_t input = saved.tensors.size() + tangents.size();
+    tangents.push_back(input < inputs.size() ? detail::lying_as(given[i], inputs[input].word) : given[i]);
   }
+  const NoGradScope off;
   const std::vector<Tensor> made = function_(saved.tensors, tangents, saved.numbers);
   std::vector<Tensor> gradients;
   for (const std::int32_t i : cut_->gradients_made)

@@ -6,6 +6,9 @@
 #include <cctype>
 #include <ostream>
 
+#include "autograd/call.h"
+#include "autograd/node.h"
+#include "autograd/state.h"
 #include "base/bail.h"
 #include "base/errors.h"
 #include "base/nearest.h"
@@ -362,12 +365,46 @@ std::vector<Int> computed_of(const Program& p, const std::vector<const Expr*>& t
 }
 }  // namespace
 
+namespace {
+/// Where a derivative through a loaded program ends, with the reason.
+struct NoDerivative final : autograd::Node {
+  explicit NoDerivative(const std::string& of) : Node({}), of(of) {}
+  std::string name() const override { return of; }
+  std::vector<Tensor> apply(std::vector<Tensor>, autograd::Needed) override {
+    fail(ErrorCode::InvalidArgument, of.c_str(), {},
+         "the program was exported without its derivative, which its graph does not tell: export it with trace_joint, "
+         "or by export_joint; or call it under NoGradScope");
+  }
+  const std::string of;
+};
+
+/// Results of a call that gradients are wanted through say that there are none, once they are asked for one.
+void refuse_derivatives(const Program& p, const std::vector<Tensor>& inputs, const std::vector<Tensor>& results) {
+  if (!is_grad_enabled() || !p.gradients.empty()) return;
+  std::vector<autograd::Edge> next;
+  for (const Tensor& t : inputs)
+    if (t.requires_grad()) next.push_back(autograd::edge_of(t));
+  if (next.empty()) return;
+  const auto node = std::make_shared<NoDerivative>(p.name);
+  node->next = std::move(next);
+  for (const Tensor& t : results) {
+    if (!t.defined() || !is_floating(t.dtype()) || t.requires_grad()) continue;
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& in) { return in.impl() == t.impl(); })) continue;
+    node->results.push_back(autograd::meta_of_result(t));
+    autograd::set_made_by(t, node, static_cast<std::uint32_t>(node->results.size() - 1));
+  }
+}
+}  // namespace
+
 ProgramResults LoadedFunction::run(const GivenArguments& given) const {
   const Program& p = *program;
   Arguments a = arguments(given);
   a.computed = computed_of(p, told, a.inputs, a.numbers);
-  const NoGradScope off;  // the graph does not say where the function had gradients off, or detached a tensor
-  ProgramFunction::Results made = function(a.inputs, a.numbers, a.computed);
+  ProgramFunction::Results made = [&] {
+    const NoGradScope off;  // the graph does not say where the function had gradients off, or detached a tensor
+    return function(a.inputs, a.numbers, a.computed);
+  }();
+  refuse_derivatives(p, a.inputs, made.tensors);
   ProgramResults results;
   const std::size_t user = p.user_results();
   for (std::size_t i = 0; i < user; ++i) results.tensors.push_back(std::move(made.tensors[i]));

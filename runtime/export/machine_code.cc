@@ -74,7 +74,6 @@ struct TracedSizes {
 
 /// Why a runtime cannot run what was compiled; empty: it can.
 std::string why_not(const Specialization& s) {
-  if (!s.before.empty()) return "sizes of it depend on data, which the call reads between its parts";
   if (!s.captured.empty()) return "it reads tensors that are no inputs of it";
   if (!s.wholes.empty()) return "a storage is an input of it, because arguments share memory";
   if (std::any_of(s.extra_values.begin(), s.extra_values.end(),
@@ -110,7 +109,10 @@ std::vector<CodeProgram::Word> words_of(const Program& p, const Specialization& 
   using Of = CodeProgram::Word::Of;
   std::size_t end = kOffsetValue + 1;
   for (const auto& [first, count] : s.input_values) end = std::max<std::size_t>(end, first + count);
-  std::vector<CodeProgram::Word> words(end + numbers + computed);
+  std::size_t all = end + numbers + computed;
+  for (const auto& stage : s.before)
+    for (const runtime::Stage::Read& r : stage->reads) all = std::max<std::size_t>(all, r.word + std::size_t{1});
+  std::vector<CodeProgram::Word> words(all);
   for (std::size_t i = 0; i < s.input_values.size(); ++i) {
     const auto [first, count] = s.input_values[i];
     const auto rank = static_cast<std::uint32_t>(runtime::rank_of_word(p.inputs[i].word));
@@ -126,15 +128,17 @@ std::vector<CodeProgram::Word> words_of(const Program& p, const Specialization& 
 }
 
 /// Its code, each object once, and the addresses that stand for them.
-jit::CodeImage image_of(const runtime::Program& program, std::vector<const void*>& addresses) {
+jit::CodeImage image_of(const Specialization& s, std::vector<const void*>& addresses) {
   std::vector<const jit::ObjectCode*> objects;
-  for (const jit::CodePtr& code : program.code) {
-    const auto* object = dynamic_cast<const jit::ObjectCode*>(code.get());
-    REPRISE_CHECK(object);
-    if (std::find(objects.begin(), objects.end(), object) != objects.end()) continue;
-    objects.push_back(object);
-    addresses.push_back(object->entry);
-  }
+  s.for_each_stage([&](const runtime::Program& program, const runtime::RecordingCache&) {
+    for (const jit::CodePtr& code : program.code) {
+      const auto* object = dynamic_cast<const jit::ObjectCode*>(code.get());
+      REPRISE_CHECK(object);
+      if (std::find(objects.begin(), objects.end(), object) != objects.end()) continue;
+      objects.push_back(object);
+      addresses.push_back(object->entry);
+    }
+  });
   return jit::image_of(objects);
 }
 
@@ -181,8 +185,8 @@ std::string machine_code(const std::shared_ptr<const Program>& p, std::string_vi
   made.tensor_results = s.tensor_results;
   try {
     std::vector<const void*> addresses;
-    const jit::CodeImage image = image_of(s.program, addresses);
-    return write_code(made, s.program, image, addresses);
+    const jit::CodeImage image = image_of(s, addresses);
+    return write_code(made, {s.before, s.random_count, s.program}, image, addresses);
   } catch (const NotArchived& e) {
     refuse(*p, loc, e.what());
   } catch (const Error& e) {

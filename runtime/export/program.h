@@ -56,6 +56,7 @@ struct ProgramAccess {
   static ExportedProgram exported(std::shared_ptr<const Program> p) { return ExportedProgram(std::move(p)); }
   static const std::shared_ptr<const Program>& program(const ExportedProgram& p) { return p.program_; }
   static LoadedProgram loaded(std::shared_ptr<const LoadedFunction> f) { return LoadedProgram(std::move(f)); }
+  static ProgramResults run(const LoadedProgram& p, const GivenArguments& leaves) { return p.run(leaves); }
 };
 
 /// Reads sections; `from` begins the messages: the file. Throws FileFormat for what is wrong in them, InvalidArgument

@@ -13,7 +13,7 @@ namespace reprise::runtime {
 /// Programs of the host without their graph, as bytes for other processes and builds: what a replay needs, and nothing
 /// else. docs/export_format.md lists the fields; kCodeVersion is the version of that list. Code has numbers, kernels
 /// have names (kernels/cpu/named_kernels.h).
-inline constexpr std::uint32_t kCodeVersion = 1;
+inline constexpr std::uint32_t kCodeVersion = 2;
 
 class ProgramWriter : public ArchiveWriter {
  public:

@@ -13,9 +13,11 @@
 #include "graph/view_column.h"
 #include "graph/while_loop.h"
 #include "guards/expr.h"
+#include "guards/shape_env.h"
 #include "reprise/name_scope.h"
 #include "reprise/region.h"
 #include "reprise/regions.h"
+#include "reprise/scalar.h"
 #include "reprise/while_loop.h"
 
 namespace reprise::detail {
@@ -36,7 +38,31 @@ bool is_computed_here(const Expr* e) {
     case ExprKind::Mod:
     case ExprKind::Min:
     case ExprKind::Max: return true;
-    default: return false;
+    // Of a number that depends on data, floats are known where it is read: no call gives them.
+    default: return e->is_float() && e->env().of_data(e);
+  }
+}
+
+Int float_of(ExprKind kind, Int a, Int b) {
+  using Op = detail::FloatOp;
+  const Float x = Float::of_bits(a, {}), y = Float::of_bits(b, {});
+  auto of = [&](Op op) { return detail::float_op(op, x, y).bits(); };
+  switch (kind) {
+    case ExprKind::Real: return Float(a).bits();
+    case ExprKind::FAdd: return of(Op::Add);
+    case ExprKind::FSub: return of(Op::Sub);
+    case ExprKind::FMul: return of(Op::Mul);
+    case ExprKind::FDiv: return of(Op::Div);
+    case ExprKind::FPow: return of(Op::Pow);
+    case ExprKind::FMin: return of(Op::Min);
+    case ExprKind::FMax: return of(Op::Max);
+    case ExprKind::FSqrt: return of(Op::Sqrt);
+    case ExprKind::FExp: return of(Op::Exp);
+    case ExprKind::FLog: return of(Op::Log);
+    case ExprKind::FAbs: return of(Op::Abs);
+    case ExprKind::FFloor: return of(Op::Floor);
+    case ExprKind::FCeil: return of(Op::Ceil);
+    default: REPRISE_CHECK(false, "no float"); return a;
   }
 }
 
@@ -109,6 +135,7 @@ Int NumbersOf::of(const Expr* e) const {
     return values_[static_cast<std::size_t>(at - told_.begin())];
   }
   Int made = of(e->args()[0]);
+  if (e->is_float()) return float_of(e->kind(), made, e->args().size() > 1 ? of(e->args()[1]) : made);
   for (const Expr* a : e->args().subspan(1)) {
     const Int b = of(a);
     switch (e->kind()) {

@@ -94,8 +94,8 @@ void follow_argument(Tracer& tracer, std::uint32_t input, const Tensor& traced, 
   };
   autograd::TraceTape::Input i{input, traced, {}, {}, {}};
   if (stands == Stands::OffViewAside) autograd::make_state(traced).from_outside = true;
-  else i.edge = follow(traced, stands == Stands::Leaf || stands == Stands::LeafView);
-  if (real.view && real.view->made != graph::ViewMade::InFunction) {
+  else i.edge = follow(traced, !tracer.by_value && (stands == Stands::Leaf || stands == Stands::LeafView));
+  if (!tracer.by_value && real.view && real.view->made != graph::ViewMade::InFunction) {
     i.base = tracer.second_handle(traced);
     // A write through it is refused where the function makes it, before what fails behind that.
     i.edge_of_base = follow(i.base, stands == Stands::ViewOfLeaf);
@@ -146,6 +146,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
                                      std::vector<graph::ViewMade>& results_made) {
   const autograd::Aside aside;
   Joint joint;
+  joint.by_value = tracer.by_value;
   std::vector<Edge> roots;
   std::vector<Tensor> of;
   std::vector<const TensorImpl*> seen;
@@ -176,6 +177,10 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const Edge at = autograd::edge_of(of_view ? before->base : t);
     if (!is_own(at) || (before && (of_view ? before->edge_of_base : before->edge).node == at.node)) continue;
     const Edge e = autograd::edge_of(t);
+    if (tracer.by_value) {
+      add({Joint::Output::Of::Input, i}, t, e);
+      continue;
+    }
     const TensorImpl& real = *tracer.concrete(i);
     if (!autograd::may_write(Tensor::share(const_cast<TensorImpl*>(&real))))
       bail(Bail::changes_tape, "compile", {},
@@ -240,6 +245,13 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     const Edge e = autograd::edge_of(t);
     const TensorImpl* base = base_of(*t.impl());
     if (base == t.impl() && !base->trace) continue;  // a captured tensor itself: what it is afterwards was asked above
+    if (tracer.by_value) {
+      const bool off = results_made.back() == graph::ViewMade::GradientsOff ||
+                       results_made.back() == graph::ViewMade::GradientsOffPlaced;
+      if (const Edge at = off ? autograd::place_by_base(*state_of(t)) : e; is_own(at))
+        add({Joint::Output::Of::Result, i}, t, at);
+      continue;
+    }
     const bool of_input = !base->trace || std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(inputs),
                                                     base) != seen.begin() + static_cast<std::ptrdiff_t>(inputs);
     const auto known = std::find_if(shown.begin(), shown.end(), [&](const auto& s) { return s.first == base; });

@@ -57,6 +57,7 @@ struct Joint {
   };
   std::vector<Input> inputs;  ///< by gradient
   std::vector<autograd::TraceTape::CheckpointOf> checkpoints;
+  bool by_value = false;  ///< Tracer::by_value
 };
 
 /// How a call's results come onto the tape, and what runs behind them. Shared by a specialization and the nodes that it

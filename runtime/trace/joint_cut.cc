@@ -263,8 +263,11 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   made->joint = joint;
   made->name = t.graph.name;
   graph::Graph& g = t.graph;
-  const std::unique_ptr<const TapeViews> views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
-  check_views(joint, views.get());
+  std::unique_ptr<const TapeViews> views;
+  if (!joint.by_value) {
+    views = TapeViews::of(g, t.tensor_results, t.bases, t.made);
+    check_views(joint, views.get());
+  }
   if (joint.outputs.empty()) return nullptr;
   made->again =
       derivative_again(g, joint, by.off_tape, static_cast<DType>(graph::setting(graph::Setting::DefaultDType)));

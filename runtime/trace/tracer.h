@@ -389,8 +389,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Closes the trace and functionalizes it.
   Traced finish();
   std::shared_ptr<void> result_template;
-  std::vector<std::uint64_t> words;                ///< by defined tensor: as what it is seen; empty: as itself
-  bool static_sizes = false;                       ///< each size is a constant
+  std::vector<std::uint64_t> words;  ///< by defined tensor: as what it is seen; empty: as itself
+  bool static_sizes = false;         ///< each size is a constant
+  /// Arguments that want gradients may be written, and each result is a value of its own on the tape, also where it is
+  /// a view (export_joint): the derivative is by the values that arguments had.
+  bool by_value = false;
   Freeze freeze = Freeze::Nothing;                 ///< CompileOptions::freeze
   const passes::Registered* registered = nullptr;  ///< passes that the traced graph goes through; null: none
 

@@ -17,6 +17,7 @@
 #include "reprise/shape_only.h"
 #include "runtime/export/sections.h"
 #include "tests/export/programs.h"
+#include "tests/support/kept_call.h"
 
 extern char** environ;
 
@@ -138,6 +139,31 @@ TEST(Export, TwelveProgramsInAnotherProcess) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// Calls that another process has made of programs that it has saved (PAIRS_KEEP=FOLDER test_pairs): here they give the
+// same bits. KEPT_CALLS names the folder.
+TEST(Export, CallsOfAnotherProcess) {
+  const char* from = std::getenv("KEPT_CALLS");
+  if (!from) GTEST_SKIP() << "no calls are there";
+  int calls = 0, by_runtime = 0, wrong = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(from)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.extension() != ".call") continue;
+    std::filesystem::path program = path;
+    const bool rt = std::filesystem::exists(program.replace_extension(".rt"));
+    if (!rt) program.replace_extension(".rpx");
+    std::string d;
+    try {
+      d = KeptCall::replay(program, path, rt);
+    } catch (const std::exception& e) {
+      d = e.what();
+    }
+    if (!d.empty() && ++wrong <= 10) ADD_FAILURE() << path << (rt ? " (runtime): " : ": ") << d;
+    ++calls, by_runtime += rt;
+  }
+  std::printf("%d calls, %d of them by the runtime, %d differ\n", calls, by_runtime, wrong);
+  EXPECT_EQ(wrong, 0);
 }
 
 struct Net : nn::Callable<Net> {
@@ -404,8 +430,16 @@ TEST(Export, WeightsBesideStateSealAndThreads) {
   f.seal();
   const Tensor want = mlp.eager({ones({7, 8})})[0];
   EXPECT_EQ(difference({want}, f(ones({7, 8}))), "");
-  // A program that is no joint one gives no gradients.
-  EXPECT_FALSE(f(ones({7, 8}).requires_grad_(true))[0].requires_grad());
+  // A program that is no joint one gives no gradients, and says so to whoever asks for one.
+  const Tensor leaf = ones({7, 8}).requires_grad_(true), y = f(leaf)[0];
+  EXPECT_EQ(difference({want}, {y.detach()}), "");
+  std::string what;
+  EXPECT_EQ(code_of([&] { grad(TensorArrayRef{y.sum()}, TensorArrayRef{leaf}); }, &what), ErrorCode::InvalidArgument);
+  EXPECT_TRUE(has(what, "without its derivative") && has(what, "trace_joint")) << what;
+  {
+    const NoGradScope off;
+    EXPECT_FALSE(f(leaf)[0].requires_grad());
+  }
   // A buffer is the program's own state.
   const Tensor count = zeros({1});
   const ExportedProgram p = export_program(

@@ -77,6 +77,91 @@ TEST(ExportJoint, PartsKeepWhatTheyAreToldTo) {
   EXPECT_GE(all.bytes_saved(), 3 * 64 * 64 * 4);
 }
 
+// Results that are views, of results and of arguments, and arguments that are written: gradients are those of the
+// function of values, and what an argument holds after the call has a tangent, too.
+TEST(ExportJoint, ViewsAndWrittenArgumentsAreResultsOfTheirOwn) {
+  struct Row {
+    const char* name;
+    std::function<List(const List&)> f;  // writes its arguments as the exported one does
+    std::vector<std::string> tangents;
+  };
+  const std::vector<Row> rows = {
+      {"view of an argument",
+       [](const List& a) {
+         return List{a[0] + 1.0, a[0].view({-1})};
+       },
+       {"result 0", "result 1"}},
+      {"two views of one value",
+       [](const List& a) {
+         const Tensor h = a[0].mm(a[1]).tanh();
+         return List{h.t(), h.select(0, 1)};
+       },
+       {"result 0", "result 1"}},
+      {"a value and its view",
+       [](const List& a) {
+         const Tensor h = (a[0] * a[0]).sin();
+         return List{h, h.narrow(1, 1, 2), h.sum()};
+       },
+       {"result 0", "result 1", "result 2"}},
+      {"a written argument",
+       [](const List& a) {
+         a[0].mul_(a[0].cos());
+         return List{a[0].mm(a[1])};
+       },
+       {"x after the call", "result 0"}},
+      {"a view of what is written",
+       [](const List& a) {
+         a[0].narrow(1, 1, 2).mul_(3.0);
+         return List{a[0].t() * 1.0, a[0].view({-1})};
+       },
+       {"x after the call", "result 0", "result 1"}},
+      {"the argument itself",
+       [](const List& a) {
+         a[0].add_(a[1].sum());
+         return List{a[0], a[0].exp()};
+       },
+       {"x after the call", "result 1"}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.name);
+    const auto f = [&](const Tensor& x, const Tensor& w) { return row.f({x, w}); };
+    const JointFunction joint =
+        export_joint(f, std::tuple(filled({3, 4}, 0), filled({4, 5}, 1)), {.name = "f", .arguments = {"x", "w"}});
+    for (const BackwardKeeps keeps : {BackwardKeeps::MinimumCut, BackwardKeeps::All, BackwardKeeps::Nothing}) {
+      const auto [forward, backward] = joint.partition(keeps);
+      EXPECT_EQ(backward.tangents(), row.tangents);
+      for (const int n : {3, 6}) {
+        List args{filled({n, 4}, 2), filled({4, 5}, 3)};
+        // The same function of leaves, whose copies are written.
+        List leaves, copies;
+        for (const Tensor& t : args) {
+          leaves.push_back(t.clone().requires_grad_());
+          copies.push_back(leaves.back() * 1.0);
+        }
+        const List want = row.f(copies);
+        const auto [results, saved] = forward(args[0], args[1]);
+        ASSERT_EQ(results.size(), want.size());
+        List roots, tangents;
+        for (const std::string& name : backward.tangents())
+          roots.push_back(name == "x after the call" ? copies[0] : want[static_cast<std::size_t>(name.back() - '0')]);
+        for (const Tensor& r : roots) tangents.push_back((r.detach() * 2.0).cos());
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          EXPECT_TRUE(allclose(results[i], want[i].detach(), 1e-5, 1e-6)) << i;
+          EXPECT_EQ(results[i].shares_storage_with(args[0]), want[i].shares_storage_with(copies[0])) << i;
+        }
+        EXPECT_TRUE(allclose(args[0], copies[0].detach(), 1e-5, 1e-6));
+        const List got = backward(saved, tangents);
+        const List expected = grad(roots, leaves, tangents, {.allow_unused = true});
+        ASSERT_EQ(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          ASSERT_EQ(got[i].defined(), expected[i].defined()) << i;
+          if (got[i].defined()) EXPECT_TRUE(allclose(got[i], expected[i], 1e-4, 1e-5)) << i << " " << n;
+        }
+      }
+    }
+  }
+}
+
 // What wants a gradient is that alone, where something does; numbers drawn are the same in both parts.
 TEST(ExportJoint, FollowsThoseThatWantAndDrawsOnce) {
   const auto f = [](const Tensor& x, const Tensor& w, const Tensor& unused) {
@@ -123,12 +208,6 @@ TEST(ExportJoint, BadInputIsOneError) {
   const Tensor x = ones({2, 2});
   const auto args = std::tuple(x);
   EXPECT_NE(message([&] { export_joint([](const Tensor& t) { return t.detach(); }, args); }).find("no result"),
-            std::string::npos);
-  EXPECT_NE(message([&] {
-              export_joint([](const Tensor& t) { return std::pair(t + 1.0, t.view({4})); }, args);
-            }).find("view"),
-            std::string::npos);
-  EXPECT_NE(message([&] { export_joint([](const Tensor& t) { return t.mul_(2.0), t + 1.0; }, args); }).find("leaf"),
             std::string::npos);
   EXPECT_NE(message([&] {
               export_joint([](const Tensor& t) { return t * 2.0; }, args, {.trace_joint = true});

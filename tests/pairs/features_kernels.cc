@@ -40,35 +40,35 @@ Tensor weighted(const Tensor& a, const Tensor& b, double by) {
                                    },
                                .cpu =
                                    [](const KernelCall& k) {
-                                     const TensorView* const all[] = {&k.tensor(0), &k.tensor(1), &k.result()};
+                                     const TensorView* const all[] = {&k.tensor(0), &k.tensor(1)};
                                      const auto by = static_cast<float>(k.number(2).to_double());
+                                     float* out = k.result().as<float>();  // contiguous, as promised
                                      for_each_element(all, [&](const std::int64_t* at) {
-                                       all[2]->as<float>()[at[2]] =
-                                           all[0]->as<float>()[at[0]] + by * all[1]->as<float>()[at[1]];
+                                       *out++ = all[0]->as<float>()[at[0]] + by * all[1]->as<float>()[at[1]];
                                      });
                                    }});
   return op(a, b.to(kFloat32).expand(a.sizes()), by);
 }
 /// The number of elements above 0.5, and the tensor's square.
 std::vector<Tensor> counted(const Tensor& a) {
-  static const Operator op =
-      Library("pairs").define({.schema = "counted(Tensor x) -> (Tensor, Tensor)",
-                               .shape =
-                                   [](ShapeCall& c) {
-                                     expect_floats(c, 1);
-                                     c.result(kInt64, {});
-                                     c.result(kFloat32, c.sizes(0));
-                                   },
-                               .cpu =
-                                   [](const KernelCall& k) {
-                                     std::int64_t n = 0;
-                                     const TensorView* const all[] = {&k.tensor(0), &k.result(1)};
-                                     for_each_element(all, [&](const std::int64_t* at) {
-                                       const float x = all[0]->as<float>()[at[0]];
-                                       n += x > 0.5f, all[1]->as<float>()[at[1]] = x * x;
-                                     });
-                                     *k.result(0).as<std::int64_t>() = n;
-                                   }});
+  static const Operator op = Library("pairs").define({.schema = "counted(Tensor x) -> (Tensor, Tensor)",
+                                                      .shape =
+                                                          [](ShapeCall& c) {
+                                                            expect_floats(c, 1);
+                                                            c.result(kInt64, {});
+                                                            c.result(kFloat32, c.sizes(0));
+                                                          },
+                                                      .cpu =
+                                                          [](const KernelCall& k) {
+                                                            std::int64_t n = 0;
+                                                            const TensorView* const all[] = {&k.tensor(0)};
+                                                            float* out = k.result(1).as<float>();
+                                                            for_each_element(all, [&](const std::int64_t* at) {
+                                                              const float x = all[0]->as<float>()[at[0]];
+                                                              n += x > 0.5f, *out++ = x * x;
+                                                            });
+                                                            *k.result(0).as<std::int64_t>() = n;
+                                                          }});
   const Operator::Results r = op(a);
   return {r[0], r[1]};
 }

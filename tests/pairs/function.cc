@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "device/cpu_level.h"
+#include "tests/support/kept_call.h"
 #include "tests/support/rt_call.h"
 
 namespace reprise::pairs {
@@ -55,6 +56,26 @@ struct Given {
     }
   }
 };
+
+/// PAIRS_KEEP=FOLDER: what another process can call (tests/export, Export.CallsOfAnotherProcess).
+std::optional<KeptCall> kept_call(const Arguments& in, const std::map<std::string, Tensor>& weights) {
+  if (!std::getenv("PAIRS_KEEP")) return std::nullopt;
+  KeptCall kept;
+  detail::GivenArguments leaves;
+  detail::walk(in, leaves);
+  using Kind = detail::GivenArguments::Leaf::Kind;
+  for (const auto& l : leaves.all) {
+    if (l.kind == Kind::Tensor && l.tensor->defined()) kept.argument(*l.tensor);
+    if (l.kind == Kind::Int) kept.argument(l.integer.hint());
+    if (l.kind == Kind::Scalar && l.number.kind() != Scalar::Kind::Bool) {
+      if (l.number.is_float()) kept.argument(l.number.to_double({}));
+      else kept.argument(l.number.word().hint());
+    }
+  }
+  for (const auto& [name, t] : weights) kept.weight(name, t);
+  kept.begins();
+  return kept;
+}
 
 /// Null: it needs a compiler.
 std::optional<ExportedProgram> with_code(const ExportedProgram& p) {
@@ -107,7 +128,16 @@ std::optional<std::vector<Tensor>> Function::called_exported(const Arguments& in
   if (runtime && std::getenv("PAIRS_RT") && ++counted % 100 == 0)
     std::printf("%d calls by the runtime\n", counted.load());
   if (runtime) used_runtime_ = true;
-  return runtime ? run_by_runtime(file.name, f->weights(), in) : (*f)(in);
+  std::optional<KeptCall> kept;
+  if (saved) kept = kept_call(in, f->weights());
+  std::vector<Tensor> made = runtime ? run_by_runtime(file.name, f->weights(), in) : (*f)(in);
+  if (kept) {
+    static std::atomic<int> calls{0};
+    const std::string at = std::string(std::getenv("PAIRS_KEEP")) + "/" + std::to_string(calls++);
+    kept->ends(made, at + ".call");
+    std::filesystem::copy_file(file.name, at + (runtime ? ".rt" : ".rpx"));
+  }
+  return made;
 }
 
 }  // namespace reprise::pairs

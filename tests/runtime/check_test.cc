@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/knobs.h"
+#include "reprise/regions.h"
 #include "reprise/reprise.h"
 #include "runtime/build/specialization.h"
 #include "runtime/call/call.h"
@@ -202,6 +203,29 @@ struct Verifying {
   ~Verifying() { knobs().verify = before; }
   std::int64_t before = knobs().verify;
 };
+
+/// Sums in bodies of loops may be added in another order, as those outside.
+TEST(Check, SumsInLoopsMayBeRoundedElsewhere) {
+  auto f = compile(
+      [](Tensor a, Tensor row) {
+        return scan(
+                   [&](const Tensor& s, const Tensor& x) {
+                     auto [last, ys] = scan(
+                         [&](const Tensor& t, const Tensor& y) {
+                           const Tensor n = tanh(t + y + x.sum());
+                           return std::pair(n, n * 0.53);
+                         },
+                         zeros({a.size(1)}), a);
+                     const Tensor n = (ys + last).sum();
+                     return std::pair(n, cat({n.unsqueeze(0), n.unsqueeze(0)}));
+                   },
+                   zeros({}), row)
+            .second;
+      },
+      {.check = 1});
+  for (const std::int64_t n : {3, 17, 130})
+    EXPECT_NO_THROW(f(arange(n * 5, {.dtype = kFloat32}).mul(0.137).sin().view({n, 5}), ones({4}) * 0.31)) << n;
+}
 
 TEST(Check, AStorageThatAResizeMakesLarger) {
   auto f = compile(

@@ -284,7 +284,9 @@ TEST(Handles, BlocksThatAreApartCopyNothingAfterOthers) {
       EXPECT_EQ(show(want), show(got)) << at;
       return f.stats().copied_bytes - before;
     };
-    if (apart_first) EXPECT_EQ(call(32), 0);
+    if (apart_first) {
+      EXPECT_EQ(call(32), 0);
+    }
     call(8);
     for (int at : {32, 16, 40}) EXPECT_EQ(call(at), 0) << at;
     call(4);

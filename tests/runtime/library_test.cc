@@ -99,6 +99,67 @@ TEST(Library, AnOperatorThatWritesRunsEagerlyAndCompiled) {
   EXPECT_NE(f.explain().find("testlib::rms_norm_out"), std::string::npos);
 }
 
+/// Writes its result from the first byte to the last, as one that is contiguous may be.
+Tensor doubled(const Tensor& x) {
+  static const Operator op = lib().define({.schema = "doubled(Tensor x) -> Tensor", .cpu = [](const KernelCall& k) {
+                                             const TensorView &in = k.tensor(0), &out = k.result();
+                                             EXPECT_TRUE(out.contiguous());
+                                             for (std::int64_t i = 0; i < in.sizes[0]; ++i)
+                                               for (std::int64_t j = 0; j < in.sizes[1]; ++j)
+                                                 out.as<float>()[i * in.sizes[1] + j] = 2 * at(in, i, j);
+                                           }});
+  return op(x);
+}
+
+TEST(Library, ResultsAreContiguousWhereverTheyGo) {
+  using Body = Tensor (*)(Tensor, Tensor);
+  const Body bodies[] = {
+      [](Tensor x, Tensor) {
+        return cat({doubled(x), x}, 1);
+      },
+      [](Tensor x, Tensor) {
+        return cat({x, doubled(x)}, 0);
+      },
+      [](Tensor x, Tensor) {
+        return stack({x, doubled(x)}, 1);
+      },
+      [](Tensor x, Tensor) {
+        return stack({doubled(x), x}, 2);
+      },
+      [](Tensor x, Tensor) {
+        return pad(doubled(x), {1, 1});
+      },
+      [](Tensor x, Tensor) {
+        return pad(doubled(x), {0, 0, 1, 2});
+      },
+      [](Tensor x, Tensor y) { return y.copy_(doubled(x)), y * 2; },
+      [](Tensor x, Tensor y) { return y.t().copy_(doubled(x.t())), y * 2; },
+      [](Tensor x, Tensor y) { return y.slice(1, 1, 3).copy_(doubled(x).slice(1, 1, 3)), y * 2; },
+      [](Tensor x, Tensor y) { return y.select(1, 0).copy_(doubled(x).select(1, 2)), y * 2; },
+      [](Tensor x, Tensor y) { return y.add_(1).copy_(doubled(x)), x + y; },
+      [](Tensor x, Tensor) {
+        return zeros({4, x.size(0)}).t().copy_(doubled(x));
+      },
+      [](Tensor x, Tensor) {
+        return slice_scatter(zeros({x.size(0), 9}), doubled(x), 1, 2, 6);
+      },
+  };
+  for (const Body& body : bodies) {
+    auto f = compile(body);
+    for (std::int64_t rows : {3, 5, 1})
+      for (const bool transposed : {false, true}) {
+        SCOPED_TRACE(testing::Message() << &body - bodies << ", " << rows << " rows, transposed: " << transposed);
+        const Tensor x = ramp(rows, 4);
+        auto place = [&] { return transposed ? ramp(4, rows).t() : ramp(rows, 4); };
+        Tensor a = place(), b = place();
+        const Tensor got = f(x, a), want = body(x, b);
+        expect_close(a, b);
+        expect_close(got, want);
+      }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  }
+}
+
 TEST(Library, ArgumentsOfAllKinds) {
   const Tensor a = ones({3}), b = ones({2, 2});
   for (bool compiled : {false, true}) {

@@ -10,6 +10,7 @@
 #include "reprise/generator.h"
 #include "reprise/map.h"
 #include "reprise/name_scope.h"
+#include "reprise/regions.h"
 #include "reprise/reprise.h"
 #include "reprise/while_loop.h"
 #include "tests/runtime/scene.h"
@@ -242,6 +243,123 @@ TEST(Region, SaysWhyItIsAPartOfItsFunction) {
     EXPECT_NE(told.find("region part (" __FILE__), std::string::npos) << told;
     EXPECT_NE(told.find(row.kind), std::string::npos) << told;
   }
+}
+
+/// A part of a storage that the function writes elsewhere: what the body captures does not begin where it does.
+TEST(Region, CapturedTensorsBeginAnywhereInTheirStorage) {
+  using Body = Tensor (*)(const Tensor& t, const Tensor& a);
+  const Body bodies[] = {
+      [](const Tensor& t, const Tensor& a) { return matmul(matmul(t, a.t()), a) * 0.1 + t; },
+      [](const Tensor& t, const Tensor& a) {
+        return matmul(a.as_strided({2, 2}, {1, 2}, 1), t);
+      },
+      [](const Tensor& t, const Tensor& a) {
+        return matmul(a.as_strided({2, 2}, {1, 2}), t);
+      },
+      [](const Tensor& t, const Tensor& a) {
+        return matmul(a.select(0, 1).view({2, 1}), t.slice(0, 1, 2));
+      },
+      [](const Tensor& t, const Tensor& a) { return a.as_strided({2}, {1}, 1).mul_(2), matmul(a.t(), t); },
+  };
+  for (const Body& g : bodies)
+    for (const bool twice : {true, false}) {
+      auto body = [&](Tensor y, Tensor a) {
+        y.mul_(0.5);
+        auto one = [&](const Tensor& t) { return g(t, a); };
+        return region("part", one, twice ? region("part", one, a) : a);
+      };
+      auto f = compile(body);
+      auto run = [](auto&& call) {
+        const Tensor all = arange(6, {.dtype = kFloat32}).mul(0.3).sub(0.7);
+        const Tensor made = call(all.slice(0, 0, 4).view({2, 2}), all.slice(0, 2, 6).view({2, 2}));
+        return shown({made, all});
+      };
+      EXPECT_EQ(run(body), run(f)) << &g - bodies << twice;
+      EXPECT_EQ(f.stats().eager_fallbacks, 0);
+    }
+}
+
+TEST(Region, DerivativesOfStridedOperands) {
+  using Body = Tensor (*)(const Tensor& t, const Tensor& w);
+  const Body bodies[] = {
+      [](const Tensor& t, const Tensor& w) { return matmul(t, w); },
+      [](const Tensor& t, const Tensor& w) { return matmul(matmul(t, w.t()), w) * 0.1 + t; },
+      [](const Tensor& t, const Tensor& w) { return matmul(t.t(), w.slice(0, 0, 2)).t() * w; },
+  };
+  for (const Body& g : bodies)
+    for (const std::int64_t step : {1, 2, 3}) {
+      auto body = [&](Tensor x) {
+        auto one = [&](const Tensor& t) { return g(t, x); };
+        return region("part", one, region("part", one, x * x));
+      };
+      auto f = compile(body);
+      auto run = [&](auto&& call) {
+        const Tensor all = arange(20, {.dtype = kFloat32}).mul(0.1).sub(0.7).requires_grad_();
+        call(all.as_strided({2, 2}, {4 * step, step}, 1)).sum().backward();
+        return shown({all.grad()});
+      };
+      EXPECT_EQ(run(body), run(f)) << &g - bodies << " step " << step;
+      EXPECT_EQ(f.stats().eager_fallbacks, 0);
+    }
+}
+
+struct Doubles : Function<Doubles> {
+  static Tensor forward(FunctionContext&, Tensor x) { return x * 3.0; }
+  static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {g[0] * 2.0}; }
+};
+struct Seen : Function<Seen> {
+  static Tensor forward(FunctionContext&, Tensor x) { return x.view({-1}); }
+  static std::vector<Tensor> backward(FunctionContext&, std::vector<Tensor> g) { return {(g[0] * 2.0).view({})}; }
+};
+
+/// A loop is differentiated as a whole: what its derivative would leave out makes the call eager, with a reason. The
+/// body of region() is then traced in place.
+TEST(Region, TheTapeInBodies) {
+  using Step = Tensor (*)(Tensor t, const Tensor& x);
+  struct Case {
+    Step step;
+    bool compiles = false;
+  };
+  const Case cases[] = {
+      {[](Tensor t, const Tensor& x) { return t.register_hook([](const Tensor& g) { return g * 2.0; }), t * x; }},
+      {[](Tensor t, const Tensor& x) { return t.retain_grad(), t * x; }},
+      {[](Tensor t, const Tensor& x) { return t.is_leaf() ? t * 2.0 : t * x; }},
+      {[](Tensor t, const Tensor& x) { return t.grad_fn() ? t * 2.0 : t * x; }},
+      {[](Tensor t, const Tensor& x) { return t.requires_grad() ? t * x : t * 2.0; }},
+      {[](Tensor t, const Tensor& x) { return grad({t * t}, {t}, {}, {.create_graph = true})[0] * x; }},
+      {[](Tensor t, const Tensor& x) { return Doubles::apply(t) * x; }},
+      {[](Tensor t, const Tensor& x) { return Doubles::apply(t * x); }},
+      {[](Tensor t, const Tensor& x) { return Seen::apply(t).sum() * x; }},
+      {[](Tensor t, const Tensor& x) { return (t * x).detach_() + t; }},
+      {[](Tensor t, const Tensor& x) { return t.detach() * t * x; }, true},
+      {[](Tensor t, const Tensor& x) { return checkpoint([&](const Tensor& q) { return sin(q) * x; }, t); }, true},
+  };
+  for (const Case& c : cases)
+    for (const bool loop : {false, true}) {
+      auto body = [&](Tensor a, Tensor row) {
+        if (!loop)
+          return region(
+              "part", [&](const Tensor& x) { return c.step(a.sum() * 2.0, x.sum()); }, row);
+        return scan(
+                   [&](const Tensor& s, const Tensor& x) {
+                     const Tensor n = c.step(s * a.sum(), x);
+                     return std::pair(n, n);
+                   },
+                   ones({}), row)
+            .second;
+      };
+      auto f = compile(body);
+      auto run = [&](auto&& call) {
+        const Tensor w = arange(4, {.dtype = kFloat32}).mul(0.3).sub(0.7).requires_grad_();
+        const Tensor made = call(w * 1.0, ones({3}) * 0.5);
+        if (made.requires_grad()) made.sum().backward();
+        return shown({made, w.grad()});
+      };
+      const std::string eager = run(body);
+      EXPECT_EQ(eager, run(f)) << &c - cases << loop;
+      EXPECT_EQ(eager, run(f)) << &c - cases << loop;
+      EXPECT_EQ(f.stats().eager_fallbacks, c.compiles || !loop ? 0 : 2) << &c - cases << loop;
+    }
 }
 
 }  // namespace

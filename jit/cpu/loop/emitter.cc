@@ -12,6 +12,7 @@
 #include <bit>
 
 #include "jit/cpu/loop/compile.h"
+#include "jit/engine/target.h"
 
 namespace reprise::jit {
 
@@ -31,9 +32,8 @@ void LoopEmitter::run() {
   load_arguments();
   plan_rows();
   tasks(begin, end);
-#if defined(__x86_64__)
-  if (streams_) emit_if(e_, streams_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
-#endif
+  if (streams_ && makes_x86())
+    emit_if(e_, streams_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
   b_.CreateRetVoid();

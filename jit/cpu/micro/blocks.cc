@@ -3,6 +3,7 @@
 #include <map>
 
 #include "jit/cpu/micro/code.h"
+#include "jit/engine/target.h"
 #include "kernels/cpu/block_kernels.h"
 
 namespace reprise::jit {
@@ -263,14 +264,14 @@ class Block {
   }
   /// Of numbers below 16.
   Value* table_bytes(Value* q) {
-#if defined(__x86_64__)
-    std::vector<int> table(std::begin(kernels::kIq4Table), std::end(kernels::kIq4Table)), low, high;
-    for (int i = 0; i < 16; ++i) low.push_back(i), high.push_back(16 + i);
-    auto look = [&](Value* v) {
-      return b.CreateIntrinsic(llvm::Intrinsic::x86_ssse3_pshuf_b_128, {}, {constants(table), v});
-    };
-    return g.joined(look(order(q, low)), look(order(q, high)));
-#else
+    if (makes_x86()) {
+      std::vector<int> table(std::begin(kernels::kIq4Table), std::end(kernels::kIq4Table)), low, high;
+      for (int i = 0; i < 16; ++i) low.push_back(i), high.push_back(16 + i);
+      auto look = [&](Value* v) {
+        return b.CreateIntrinsic(llvm::Intrinsic::x86_ssse3_pshuf_b_128, {}, {constants(table), v});
+      };
+      return g.joined(look(order(q, low)), look(order(q, high)));
+    }
     std::vector<Value*> of;
     for (int x : kernels::kIq4Table) of.push_back(llvm::ConstantInt::get(q->getType(), static_cast<std::uint64_t>(x)));
     for (int bit = 0; bit < 4; ++bit) {
@@ -279,7 +280,6 @@ class Block {
       of.resize(of.size() / 2);
     }
     return of[0];
-#endif
   }
   /// Of 32 bits, one for each element, 16 where it is set.
   Value* fifths(int offset) {
@@ -332,11 +332,7 @@ class Block {
     else if (h.high) low = right(low, 4), high = right(high, 4);
     Vs out;
     for (Value* index : {low, high}) {
-      Value* made = nullptr;
-#if defined(__x86_64__)
-      made = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {table_.v, index});
-#endif
-      out.push_back(g.wrap(made));
+      out.push_back(g.wrap(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {table_.v, index})));
     }
     return out;
   }

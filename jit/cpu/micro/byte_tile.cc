@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "jit/cpu/micro/code.h"
+#include "jit/engine/target.h"
 #include "kernels/cpu/block_kernels.h"
 
 namespace reprise::jit {
@@ -52,19 +53,19 @@ class ByteCode : public MicroCode {
   }
   llvm::Constant* number(unsigned size, std::uint64_t n) { return llvm::ConstantInt::get(words(size), n); }
   llvm::Value* product(llvm::Value* sum, llvm::Value* w, llvm::Value* x) {
-#if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    if (wide_) {
+    if (makes_x86() && wide_) {
       const auto id = bits == 512   ? I::x86_avx512_vpdpbusd_512
                       : bits == 256 ? I::x86_avx512_vpdpbusd_256
                                     : I::x86_avx512_vpdpbusd_128;
       return b.CreateIntrinsic(id, {}, {sum, b.CreateBitCast(w, words(32)), b.CreateBitCast(x, words(32))});
     }
-    const auto id = bits == 512   ? I::x86_avx512_pmaddubs_w_512
-                    : bits == 256 ? I::x86_avx2_pmadd_ub_sw
-                                  : I::x86_ssse3_pmadd_ub_sw_128;
-    return b.CreateAdd(sum, b.CreateIntrinsic(id, {}, {w, x}));
-#else
+    if (makes_x86()) {
+      const auto id = bits == 512   ? I::x86_avx512_pmaddubs_w_512
+                      : bits == 256 ? I::x86_avx2_pmadd_ub_sw
+                                    : I::x86_ssse3_pmadd_ub_sw_128;
+      return b.CreateAdd(sum, b.CreateIntrinsic(id, {}, {w, x}));
+    }
     const unsigned each = wide_ ? 4 : 2, size = wide_ ? 32 : 16;
     for (unsigned part = 0; part < each; ++part) {
       std::vector<int> every;
@@ -73,17 +74,15 @@ class ByteCode : public MicroCode {
                                          b.CreateSExt(b.CreateShuffleVector(x, every), words(size))));
     }
     return sum;
-#endif
   }
   /// Sums of two words' products.
   llvm::Value* pairs(llvm::Value* x, llvm::Value* by) {
-#if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    return b.CreateIntrinsic(bits == 512   ? I::x86_avx512_pmaddw_d_512
-                             : bits == 256 ? I::x86_avx2_pmadd_wd
-                                           : I::x86_sse2_pmadd_wd,
-                             {}, {x, by});
-#else
+    if (makes_x86())
+      return b.CreateIntrinsic(bits == 512   ? I::x86_avx512_pmaddw_d_512
+                               : bits == 256 ? I::x86_avx2_pmadd_wd
+                                             : I::x86_sse2_pmadd_wd,
+                               {}, {x, by});
     std::vector<int> even, odd;
     for (int l = 0; l < bits / 16; l += 2) even.push_back(l), odd.push_back(l + 1);
     auto half = [&](const std::vector<int>& of) {
@@ -91,7 +90,6 @@ class ByteCode : public MicroCode {
                          b.CreateSExt(b.CreateShuffleVector(by, of), words(32)));
     };
     return b.CreateAdd(half(even), half(odd));
-#endif
   }
 
   const bool wide_, split_;
@@ -152,19 +150,17 @@ void emit(EmitContext& cx, const micro::PackBytes& code) {
     for (int i = 0; i < lanes * 4; ++i)
       all.push_back(b.getInt8(static_cast<std::uint8_t>(kernels::kIq4Table[i % 16] + range.added)));
     llvm::Constant* of = llvm::ConstantVector::get(all);
-#if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    return b.CreateIntrinsic(code.bits == 512   ? I::x86_avx512_pshuf_b_512
-                             : code.bits == 256 ? I::x86_avx2_pshuf_b
-                                                : I::x86_ssse3_pshuf_b_128,
-                             {}, {of, q});
-#else
+    if (makes_x86())
+      return b.CreateIntrinsic(code.bits == 512   ? I::x86_avx512_pshuf_b_512
+                               : code.bits == 256 ? I::x86_avx2_pshuf_b
+                                                  : I::x86_ssse3_pshuf_b_128,
+                               {}, {of, q});
     llvm::Value* found = b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(0u));
     for (unsigned i = 1; i < 16; ++i)
       found = b.CreateSelect(b.CreateICmpEQ(q, number(i)),
                              b.CreateVectorSplat(static_cast<unsigned>(lanes * 4), of->getAggregateElement(i)), found);
     return found;
-#endif
   };
   // The next rows are fetched meanwhile, some with each block: so short ones from so many places no prefetching of the
   // hardware follows.

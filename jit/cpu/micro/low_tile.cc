@@ -1,6 +1,7 @@
 // Tiles of products of bfloat16 and int8 on the instructions made for them: AMX's tiles, and VDPBF16PS; and what brings
 // a matrix into their form.
 #include "jit/cpu/micro/code.h"
+#include "jit/engine/target.h"
 
 namespace reprise::jit {
 
@@ -110,13 +111,11 @@ void amx_tile(EmitContext& cx, const micro::LowTile& code) {
 }  // namespace
 
 V dot_of_halves(MicroCode& g, const V& sums, const V& x, const V& y) {
-#if defined(__x86_64__)
-  if (!g.cx.host.emulates_bf16) {
+  if (makes_x86() && !g.cx.host.emulates_bf16) {
     auto halves = [&](const V& v) { return g.b.CreateBitCast(v.v, llvm::FixedVectorType::get(g.b.getBFloatTy(), 32)); };
     return g.wrap(
         g.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {}, {sums.v, halves(x), halves(y)}));
   }
-#endif
   auto floats = [&](const V& v) { return g.b.CreateBitCast(v.v, sums.v->getType()); };
   return g.wrap(g.call_runtime("reprise_dot_bf16", {sums.v, floats(x), floats(y)}));
 }

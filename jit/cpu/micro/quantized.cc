@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "jit/cpu/micro/code.h"
+#include "jit/engine/target.h"
 
 namespace reprise::jit {
 
@@ -46,19 +47,18 @@ class IntCode : public MicroCode {
   /// sums + w * x, by groups.
   V add_products(const V& sums, const V& w, const V& x) {
     llvm::Value* made = nullptr;
-#if defined(__x86_64__)
     namespace I = llvm::Intrinsic;
-    if (bytes) {
+    if (makes_x86() && bytes) {
       const auto id = bits == 512   ? I::x86_avx512_vpdpbusd_512
                       : bits == 256 ? I::x86_avx512_vpdpbusd_256
                                     : I::x86_avx512_vpdpbusd_128;
       return wrap(b.CreateIntrinsic(id, {}, {sums.v, b.CreateBitCast(w.v, vector()), b.CreateBitCast(x.v, vector())}));
     }
-    made = b.CreateIntrinsic(bits == 512   ? I::x86_avx512_pmaddw_d_512
-                             : bits == 256 ? I::x86_avx2_pmadd_wd
-                                           : I::x86_sse2_pmadd_wd,
-                             {}, {w.v, x.v});
-#else
+    if (makes_x86())
+      return sums + wrap(b.CreateIntrinsic(bits == 512   ? I::x86_avx512_pmaddw_d_512
+                                           : bits == 256 ? I::x86_avx2_pmadd_wd
+                                                         : I::x86_sse2_pmadd_wd,
+                                           {}, {w.v, x.v}));
     for (int part = 0; part < group; ++part) {
       std::vector<int> every;
       for (int l = 0; l < lanes; ++l) every.push_back(l * group + part);
@@ -67,7 +67,6 @@ class IntCode : public MicroCode {
       llvm::Value* p = b.CreateMul(bytes ? b.CreateZExt(a, vector()) : b.CreateSExt(a, vector()), c);
       made = made ? b.CreateAdd(made, p) : p;
     }
-#endif
     return sums + wrap(made);
   }
   V ones() { return wrap(llvm::ConstantInt::get(elements(), 0x80)); }
@@ -132,14 +131,11 @@ class HalfCode : public MicroCode {
   V x_at(const V& p, const V& index) { return at(p, DType::UInt8, i64(index) * x_size_); }
   Vs weights(const V& p) { return widened(b.CreateAlignedLoad(quarters(), p.v, llvm::Align(1))); }
   Vs widened(llvm::Value* w) {
-    llvm::Value *low = nullptr, *high = nullptr;
-#if defined(__x86_64__)
     auto from = [&](int byte) {
       return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {},
                                {table_[byte][0], w, table_[byte][1]});
     };
-    low = from(0), high = from(1);
-#endif
+    llvm::Value *low = from(0), *high = from(1);
     high = b.CreateOr(high, b.CreateAnd(w, llvm::ConstantInt::get(quarters(), 0x80)));
     Vs out;
     for (int part = 0; part < 2; ++part) {
