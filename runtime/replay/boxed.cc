@@ -48,6 +48,7 @@ BoxedPlan::BoxedPlan(const Program& p) : last_read(p.graph.inputs.size(), kUnrea
         made.push_back({first[b], b});
         gone.push_back({last[b], b});
         break;
+      case Buffer::Kind::Window: break;  // of loops, which are not boxed
     }
   }
   auto earlier = [](const Moment& a, const Moment& b) { return a.step < b.step; };
