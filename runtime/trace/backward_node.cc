@@ -68,12 +68,16 @@ struct BackwardNode final : autograd::Node {
           makers.push_back(&n);
         }
     const std::vector<Tensor> values = call_graph(all, tensors, NumbersOf(of->graph->numbers, numbers));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i].defined() && values[i].isnan().any().item<bool>())
-        fail(ErrorCode::InvalidArgument, std::string(graph::op(makers[i]->op).name()).c_str(), makers[i]->info.loc,
-             "the derivative of ", of->name, " gives what is not a number, in that of the call ",
-             makers[i]->info.forward_of >= 0 ? "#" + std::to_string(makers[i]->info.forward_of) + " at " : "at ",
-             line_text(makers[i]->info.loc, "an unknown line"));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].defined() || !values[i].isnan().any().item<bool>()) continue;
+      const graph::NodeInfo& info = makers[i]->info;
+      const auto forward = of->graph->lines.find(info.forward_of);
+      const SourceLoc loc = forward == of->graph->lines.end() ? info.loc : forward->second;
+      fail(ErrorCode::InvalidArgument, std::string(graph::op(makers[i]->op).name()).c_str(), loc, "the derivative of ",
+           of->name, " gives what is not a number, in that of the call ",
+           info.forward_of >= 0 ? "#" + std::to_string(info.forward_of) + " at " : "at ",
+           line_text(loc, "an unknown line"));
+    }
   }
   /// The same as a differentiable function of the arguments and the tangents.
   std::vector<Tensor> apply_again(const std::vector<Tensor>& grads) {

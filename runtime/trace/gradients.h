@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/saved.h"
@@ -22,6 +23,8 @@ struct BackwardGraph {
   std::vector<const guards::Expr*> numbers;
   std::vector<graph::NumberInput> described;  ///< what the numbers are: names, kinds
   DType default_dtype = DType::Float32;       ///< of the forward's trace
+  /// by call of the forward (graph::NodeInfo::sequence): its line
+  std::unordered_map<std::int32_t, SourceLoc> lines;
 };
 struct BackwardFunction {
   std::shared_ptr<const BackwardGraph> of;

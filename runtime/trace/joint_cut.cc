@@ -275,6 +275,9 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   if (made->again->function)
     describe_traces(*compiled_of(*made->again->function),
                     [of = made->again->graph](Traced& t) { describe_backward(*of, t); });
+  auto back = std::make_shared<BackwardGraph>();
+  for (const graph::Node& n : g.nodes)
+    if (n.info.forward_of < 0 && n.info.sequence >= 0) back->lines.emplace(n.info.sequence, n.info.loc);
   passes::Partition p = cut(g, joint, by, t.joint_patterns);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)
@@ -330,7 +333,6 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   g.outputs = std::move(outputs);
   for (std::int32_t o : own) t.tensor_results.push_back(o);
   made->own = own.size();
-  auto back = std::make_shared<BackwardGraph>();
   back->graph = std::move(p.backward);
   back->default_dtype = static_cast<DType>(graph::setting(graph::Setting::DefaultDType));
   back->numbers = NumbersOf::of(back->graph);
