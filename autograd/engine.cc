@@ -68,7 +68,8 @@ std::vector<Tensor> apply(Node& n, std::vector<Tensor> grads, const std::vector<
       throw Error(e.code(), e.op(), e.message() + " (in the derivative of '" + n.name() + "'" + call_text(n) + ")",
                   n.loc ? n.loc : e.where());
     } catch (const std::exception& e) {  // the program's own, which it may know by its type
-      warning("the derivative of '" + n.name() + "'" + call_text(n) + " throws: " + e.what());
+      warning(
+          Error(ErrorCode::Internal, n.name(), "its derivative" + call_text(n) + " throws: " + e.what(), n.loc).what());
       throw;
     }
     if (t_anomaly > 1) look_for_nan(n, given);

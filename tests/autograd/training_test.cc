@@ -93,7 +93,8 @@ TEST(Training, AnomalyModeNamesTheForwardLine) {
   const Tensor x = rand({4}).requires_grad_();
   auto user = [](const Tensor& t) { return Throws::apply(t).sum(); };
   auto nan = [](const Tensor& t) { return ((t - t).sqrt() * 0.0).sum(); };
-  auto compiled_user = compile(user), compiled_nan = compile(nan);
+  auto compiled_user = compile(user);
+  auto compiled_nan = compile(nan);
   for (const bool compiled : {false, true}) {
     const AnomalyScope on;
     warned.clear();
