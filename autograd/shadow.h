@@ -67,7 +67,7 @@ struct Segment {
   std::vector<To> roots;               ///< of its nodes
   std::vector<To> captured;            ///< gradients of its nodes that it gives, too: the first of `given`
   std::vector<Edge> given;             ///< those, and what goes to nodes behind it: summed, but where it is apart
-  bool last = false;                   ///< no other walk follows: what nodes have kept may go once it is told
+  bool last = false;                   ///< no other walk follows: nodes may release saved tensors once these are read
   bool apart = false;                  ///< it is one node, and what it gives is wanted by edge
 };
 /// In a trace: walks a copy of it. Gives by Segment::given, undefined where nothing came.

@@ -19,10 +19,11 @@ using autograd::state_of;
 namespace {
 State& checked_state(const Tensor& t, const char* what, SourceLoc loc) {
   defined_impl(t, what, loc);
-  if (!requires_grad(*t.impl())) graph::refuse_in_region_that_wants_gradients(*t.impl(), what, loc);
-  if (!requires_grad(*t.impl()))
+  if (!requires_grad(*t.impl())) {
+    graph::refuse_in_region_that_wants_gradients(*t.impl(), what, loc);
     fail(ErrorCode::InvalidArgument, what, loc,
          "the tensor wants no gradient: call requires_grad_() on it, or on what it is computed of");
+  }
   return *state_of(t);
 }
 }  // namespace

@@ -39,7 +39,7 @@ struct Marks {
 /// be computed again.
 enum class Partitioner : std::uint8_t { MinimumCut, SaveAll, RecomputeAll };
 
-/// A value that backward might want, and what becomes of it.
+/// A value that backward may read, and the choice for it: saved or computed again.
 struct CutChoice {
   graph::ValueId value;
   std::int64_t bytes;

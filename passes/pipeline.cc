@@ -299,7 +299,7 @@ void run_until(std::string_view last, graph::Graph& g, const Registered* registe
   remove_dead(g);
 }
 
-/// `nearly`: of what is not there, what is lacking is told. `pairs`: in a joint graph.
+/// `nearly`: report what a near match lacks. `pairs`: in a joint graph.
 bool seek(graph::Graph& g, const std::vector<std::shared_ptr<const RegisteredPattern>>& patterns, bool nearly,
           PassRecord& record, bool pairs = false) {
   if (patterns.empty()) return false;

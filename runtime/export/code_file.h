@@ -41,7 +41,7 @@ struct CodeProgram {
   std::size_t user_results() const { return tensor_results.size() - contract.gradients.size(); }
 };
 
-/// The programs of a specialization, in the order in which a call runs them, and what is asked of data.
+/// The programs of a specialization, in the order in which a call runs them, and their checks of data.
 struct CodeParts {
   const runtime::Stages& before;
   const guards::ExprProgram& random_count;

@@ -59,7 +59,7 @@ TEST(JointGraph, PassesChangeBothParts) {
   const Tensor x = wanting({5});
   const Tensor y = f(x);
   EXPECT_TRUE(allclose(y, x.detach().sin()));
-  // The derivative was traced of tanh: 1 - y^2 of what stands for y.
+  // The derivative was traced of tanh: 1 - y^2, of the replacement's y.
   EXPECT_TRUE(allclose(grad({y}, {x}, {ones({5})})[0], 1 - y.detach().square()));
 }
 
@@ -84,7 +84,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   return matmul(softmax(matmul(q, k.transpose(-2, -1)) * 0.25, -1), v);
 }
 
-// Attention and its derivative are one pair, and what stands for it keeps no probabilities.
+// Attention and its derivative are one pair, whose replacement saves no probabilities.
 TEST(JointGraph, APatternMatchesAFunctionWithItsDerivative) {
   struct Pattern {
     Pattern() {
