@@ -2,7 +2,7 @@
 """check_headers.py [--all] [HEADER...]: every header compiles without what its includer happens to include before it.
 
 A header that its own source includes first is left to that source. The others are compiled, those that users include
-with c++ and with clang++ (where there is one). A header and one that it includes share a compilation, the included one
+with c++ and with clang++ (where there is one) and with the warnings of strict programs. A header and one that it includes share a compilation, the included one
 first: what the first lacks, nobody has included yet, and what the second lacks, the first does not bring, for the
 second includes all that the first does. --all: each header alone, those with a source too, and each source alone (builds
 compile sources of a folder together, where one may miss what another includes). HEADER...: these, each alone.
@@ -22,6 +22,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOMS = (
     "include base guards device tensor graph autograd passes kernels jit operators runtime validate import".split()
 )
+# What programs that use the library compile its headers with (tests/packages/clients.sh).
+STRICT = ["-Wconversion", "-Wsign-conversion", "-Wshadow"]
 CUDA = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 
@@ -83,7 +85,7 @@ def chains(headers):
     return lists
 
 
-def command(compiler):
+def command(compiler, strict):
     llvm = "/usr/lib/llvm-19/include"
     if not os.path.isdir(llvm):
         tool = shutil.which("llvm-config-19") or shutil.which("llvm-config")
@@ -101,6 +103,7 @@ def command(compiler):
         "-Werror",
         "-Wno-maybe-uninitialized",
         "-Wno-restrict",
+        *(STRICT if strict else []),
         *(["-Wno-unknown-warning-option"] if compiler == "clang++" else []),
         "-I.",
         "-Iinclude",
@@ -117,7 +120,8 @@ def command(compiler):
 def compile_together(compiler, headers):
     """The findings, a line each."""
     text = "".join(f'#include "{h}"\n' for h in headers)
-    done = subprocess.run(command(compiler), input=text, capture_output=True, text=True, cwd=ROOT)
+    strict = all(h.startswith("include/") for h in headers)
+    done = subprocess.run(command(compiler, strict), input=text, capture_output=True, text=True, cwd=ROOT)
     if done.returncode == 0:
         return []
     if len(headers) > 1:  # which of them?

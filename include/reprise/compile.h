@@ -483,13 +483,13 @@ struct RunOf<F, R, std::index_sequence<I...>, P...> {
                   [[maybe_unused]] FunctionScope* scope) {
     F& f = *static_cast<F*>(function);
     [[maybe_unused]] const typename NamesOf<F>::type names(f);
-    using Given = decltype(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
+    using Returned = decltype(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
     if constexpr (std::is_void_v<R>) {
       f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
-    } else if constexpr (std::is_reference_v<Given>) {
-      Given given = f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
+    } else if constexpr (std::is_reference_v<Returned>) {
+      Returned returned = f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...);
       if (scope) scope->end();
-      ::new (result) R(static_cast<Given>(given));
+      ::new (result) R(static_cast<Returned>(returned));
     } else {
       ::new (result) R(f(static_cast<P>(*static_cast<std::remove_reference_t<P>*>(at[I]))...));
     }

@@ -1,6 +1,7 @@
 // docs/custom_operators.md: its examples, compiled and run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <optional>
@@ -18,7 +19,7 @@ namespace rp = reprise;
 namespace {
 
 TEST(CustomOperatorsDocument, ItsExamplesAreThese) {
-  reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 7);
+  reprise::test::expect_examples_of("docs/custom_operators.md", "tests/patterns/document_test.cc", 8);
 }
 
 void expect_close(const rp::Tensor& a, const rp::Tensor& b) {
@@ -111,6 +112,27 @@ TEST(CustomOperatorsDocument, OperatorPatternAndPass) {
   auto g = rp::compile([](rp::Tensor a) { return rp::abs(a); });
   EXPECT_TRUE(rp::equal(g(u), rp::relu(u)));
   passes::unregister_pass("relu_for_abs");
+}
+
+TEST(CustomOperatorsDocument, PairOfAFunctionAndItsDerivative) {
+  rp::register_pattern("my_attention",
+                       [](rp::Tensor q, rp::Tensor k, rp::Tensor v) { return rp::matmul(rp::softmax(rp::matmul(q, k.mT()) * 0.125, -1), v); },
+                       [](rp::Tensor q, rp::Tensor k, rp::Tensor v) { return rp::scaled_dot_product_attention(q, k, v); },
+                       std::tuple(rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64})),
+                       {.with_derivative = true});
+  auto attention = [](rp::Tensor q, rp::Tensor k, rp::Tensor v) {
+    return rp::matmul(rp::softmax(rp::matmul(q, k.mT()) * 0.125, -1), v).square().mean();
+  };
+  const rp::Tensor q = rp::randn({2, 3, 16, 64}).requires_grad_(), k = rp::randn({2, 3, 16, 64}),
+                   v = rp::randn({2, 3, 16, 64});
+  auto f = rp::compile(attention);
+  expect_close(rp::grad({f(q, k, v)}, {q})[0], rp::grad({attention(q, k, v)}, {q})[0]);
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  const auto matches = f.stats().matches;
+  EXPECT_TRUE(std::any_of(matches.begin(), matches.end(), [](const auto& m) {
+    return m.pattern == "my_attention" && m.matches >= 1;
+  })) << f.explain();
+  rp::unregister_pattern("my_attention");
 }
 
 TEST(CustomOperatorsDocument, OneThatWrites) {
