@@ -41,7 +41,7 @@ SavedTensorHooks::SavedTensorHooks(std::function<Packed(const Tensor&)> pack,
   if (!pack || !unpack) fail(ErrorCode::InvalidArgument, "SavedTensorHooks", {}, "one of the two functions is empty");
   before_ = autograd::exchange_saved_hooks(
       new autograd::SavedHooks{[pack = std::move(pack)](const Tensor& t, const Tensor&) { return pack(t); },
-                               std::make_shared<const std::function<Tensor(const Packed&)>>(std::move(unpack))});
+                               std::make_shared<const std::function<Tensor(const Packed&)>>(std::move(unpack)), true});
 }
 SavedTensorHooks::~SavedTensorHooks() {
   delete autograd::exchange_saved_hooks(static_cast<const autograd::SavedHooks*>(before_));

@@ -38,5 +38,16 @@ void run_hooks_behind(Node&, std::vector<Tensor>& given, const std::vector<Tenso
 /// AnomalyScope's state for this thread: 0, 1 (names the call), 2 (and looks at the numbers).
 std::uint8_t anomaly();
 std::uint8_t exchange_anomaly(std::uint8_t);
+/// While it lives a walk looks at no numbers: around one that is traced, whose compiled form looks at them.
+class NoNumbersYet {
+ public:
+  NoNumbersYet() : before_(anomaly()) { exchange_anomaly(before_ ? 1 : 0); }
+  ~NoNumbersYet() { exchange_anomaly(before_); }
+  NoNumbersYet(const NoNumbersYet&) = delete;
+  NoNumbersYet& operator=(const NoNumbersYet&) = delete;
+
+ private:
+  const std::uint8_t before_;
+};
 
 }  // namespace reprise::autograd

@@ -116,7 +116,7 @@ struct FunctionCall {
       c.to_save_.clear();
       return made;
     }
-    off_tape.custom = true;
+    (c.more ? off_tape.region : off_tape.custom) = true;
     node->traced = graph::call_numbers.latest;
     for (std::uint32_t i = 0; i < made.size(); ++i) {
       Tensor& t = made[i];

@@ -8,6 +8,7 @@ namespace reprise::autograd {
 struct OffTape {
   bool gradients_off = false;  ///< it has called an operator while gradients were off
   bool custom = false;         ///< it has called a Function, whose derivative is the program's
+  bool region = false;         ///< it runs a region, a branch or a loop, whose derivative is the library's node
   bool detached = false;       ///< it has taken a tensor off the tape (detach_)
 };
 inline constinit thread_local OffTape off_tape;

@@ -104,7 +104,7 @@ struct CompileOptions {
   PartitionFunction partition = {};  ///< what is kept, chosen by the program: it is shown what `keeps` would keep
   /// Derivatives of the function's derivative (create_graph) are asked for. They need every argument that the function
   /// reads: those that backward does not keep anyway, and that are results of other differentiable calls, are kept,
-  /// too.
+  /// too. Functions that `region` calls are parts of this one then; cond and loops have no such derivatives.
   bool second_order = false;
   /// Paths kept for calls of one structure where the function branches on values of tensors (docs/branches.md). At the
   /// limit a call that takes another path evicts the one that has been idle for 1,000 calls, or runs eagerly. 0: a

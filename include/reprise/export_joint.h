@@ -9,6 +9,7 @@
 
 #include "reprise/autograd.h"
 #include "reprise/export.h"
+#include "reprise/settings.h"
 
 /// A function together with its derivative, as programs (docs/export.md, "A function and its derivative"). The joint
 /// graph computes the results, and of a tangent for each the gradients of the inputs; it is parted into a forward,
@@ -95,7 +96,8 @@ class JointFunction {
   /// The joint graph's text: `tangent(%r, i)` stands for the gradient that comes in for a result, `gradient(%v, i)`
   /// says what goes out for an input.
   const std::string& graph() const { return first_->joint; }
-  /// Cuts the joint graph. Another choice than the fewest bytes traces the function again.
+  /// Cuts the joint graph. Another choice than the fewest bytes traces the function again, under the default dtype and
+  /// the autocast of the thread that exported it.
   std::pair<JointForward, JointBackward> partition(BackwardKeeps keeps = BackwardKeeps::MinimumCut,
                                                    SourceLoc loc = SourceLoc::current()) const;
   /// The same by a partitioner of the program's own (partition.h).
@@ -154,8 +156,10 @@ JointFunction export_joint(F&& f, const std::tuple<A...>& args, ExportOptions op
                 "reprise: export_joint() takes a function, a lambda or an object with operator(): this is none");
   const detail::FunctionObject function = detail::function_object(std::forward<F>(f));
   return detail::JointAccess::function(
-      [function, given = detail::adapted_for<Function>(args), options](
-          BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc at) mutable {
+      [function, given = detail::adapted_for<Function>(args), options, floats = get_default_dtype(),
+       casts = autocast_dtype()](BackwardKeeps keeps, const PartitionFunction& choose, SourceLoc at) mutable {
+        const DefaultDTypeScope same_floats(floats);
+        const AutocastScope same_casts(casts.value_or(kBFloat16), casts.has_value());
         return std::apply(
             [&](auto&... a) { return detail::export_joint_with<Function>(function, options, keeps, choose, at, a...); },
             given);

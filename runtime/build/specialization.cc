@@ -150,6 +150,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     tracer.freeze = options.freeze;
     tracer.by_value = options.joint != nullptr;
     tracer.decides = options.branches;
+    tracer.second_order = options.second_order;
     facts.env = tracer.env();
     graph::SettingsWatch settings;
     bool finished = false;  // from then on the tracer has nothing to tell

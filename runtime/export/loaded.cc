@@ -69,6 +69,7 @@ class Run final : public OtherNodes {
   NumbersOf numbers() const { return NumbersOf(told_, values_); }
 
   ProgramFunction::Results run() {
+    const SettingsOfGraphs said;
     const graph::Graph& g = p_.graph;
     std::vector<Tensor> made = call_graph(g, inputs_, numbers(), this);
     for (std::size_t i = 0; i < made.size(); ++i) {

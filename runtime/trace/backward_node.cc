@@ -67,15 +67,18 @@ struct BackwardNode final : autograd::Node {
           o.value = r;
           makers.push_back(&n);
         }
+    const SettingsOfGraphs said;
     const std::vector<Tensor> values = call_graph(all, tensors, NumbersOf(of->graph->numbers, numbers));
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!values[i].defined() || !values[i].isnan().any().item<bool>()) continue;
       const graph::NodeInfo& info = makers[i]->info;
-      const auto forward = of->graph->lines.find(info.forward_of);
-      const SourceLoc loc = forward == of->graph->lines.end() ? info.loc : forward->second;
+      const auto forward = of->graph->calls.find(info.forward_of);
+      const bool known = forward != of->graph->calls.end();
+      const SourceLoc loc = known ? forward->second.loc : info.loc;
       fail(ErrorCode::InvalidArgument, std::string(graph::op(makers[i]->op).name()).c_str(), loc, "the derivative of ",
            of->name, " gives what is not a number, in that of the call ",
-           info.forward_of >= 0 ? "#" + std::to_string(info.forward_of) + " at " : "at ",
+           known ? std::string(graph::op(forward->second.op).name()) + " #" + std::to_string(info.forward_of) + " at "
+                 : "at ",
            line_text(loc, "an unknown line"));
     }
   }

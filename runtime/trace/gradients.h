@@ -17,14 +17,19 @@ namespace reprise::detail {
 // What a cut joint graph leaves (joint_cut.cc) for compilations of the backward ahead (backward_arguments.cc) and for
 // the tape (backward_node.cc).
 
+struct ForwardCall {
+  graph::OpId op;
+  SourceLoc loc;
+};
+
 /// The backward as a function: of saved tensors and tangents, and the integers that it computes with.
 struct BackwardGraph {
   graph::Graph graph;
   std::vector<const guards::Expr*> numbers;
   std::vector<graph::NumberInput> described;  ///< what the numbers are: names, kinds
   DType default_dtype = DType::Float32;       ///< of the forward's trace
-  /// by call of the forward (graph::NodeInfo::sequence): its line
-  std::unordered_map<std::int32_t, SourceLoc> lines;
+  /// by call of the forward (graph::NodeInfo::sequence)
+  std::unordered_map<std::int32_t, ForwardCall> calls;
 };
 struct BackwardFunction {
   std::shared_ptr<const BackwardGraph> of;

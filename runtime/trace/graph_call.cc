@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include "base/bail.h"
 #include "base/errors.h"
@@ -19,6 +21,7 @@
 #include "reprise/regions.h"
 #include "reprise/scalar.h"
 #include "reprise/while_loop.h"
+#include "runtime/trace/region_inline.h"
 
 namespace reprise::detail {
 
@@ -152,24 +155,31 @@ Int NumbersOf::of(const Expr* e) const {
 
 namespace {
 
-/// Sizes of a body that are one there are one here: then bodies that said the same do so in this trace, too.
-void share_sizes(const graph::Graph& body, const std::vector<Tensor>& operands) {
-  std::vector<std::pair<Int, Int>> known;
+/// Bodies of `region` that a graph has called.
+struct KnownBodies {
+  struct Call {
+    std::vector<TensorMeta> operands;
+    KnownBody body;
+  };
+  std::unordered_map<const graph::Graph*, std::vector<Call>> calls;
+  std::unordered_map<const Expr*, Int> sizes;  ///< by those of bodies: what they are here
+};
+
+/// Sizes of bodies that are one there are one here: then bodies that said the same do so in this trace, too.
+void share_sizes(const graph::Graph& body, const std::vector<Tensor>& operands, KnownBodies& known) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     for (int d = 0; d < operands[i].dim(); ++d) {
       const Int there = body.meta(body.inputs[i].value).size(d), here = operands[i].size(d);
-      if (!there.is_symbolic() || !here.is_symbolic()) continue;
-      const auto at =
-          std::find_if(known.begin(), known.end(), [&](const auto& k) { return identical(k.first, there); });
-      if (at == known.end()) known.emplace_back(there, here);
-      else if (!identical(at->second, here))
-        static_cast<void>(graph::ask(compare_eq(at->second, here, {}), "a region's sizes are equal"));
+      if (!here.is_symbolic()) continue;
+      const Int first = there.is_symbolic() ? known.sizes.try_emplace(there.expr(), here).first->second : there;
+      if (!identical(first, here))
+        static_cast<void>(graph::ask(compare_eq(first, here, {}), "a region's sizes are equal"));
     }
 }
 
 /// A node that runs regions: as a program would call it, whose functions call what stands in them.
 std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>& values, const NumbersOf& numbers,
-                                 OtherNodes* other) {
+                                 OtherNodes* other, KnownBodies& known) {
   using List = std::vector<Tensor>;
   auto list = [&](std::size_t arg) {
     List all;
@@ -177,10 +187,21 @@ std::vector<Tensor> call_regions(const graph::Node& n, const std::vector<Tensor>
     return all;
   };
   auto region = [&](std::size_t arg) -> const graph::Graph& { return *std::get<graph::Region>(n.args[arg]); };
-  if (graph::calls_region(n)) share_sizes(region(0), list(1));
-  if (graph::calls_region(n))
-    return reprise::region(RegionName(std::get<std::string>(n.args[2]), n.info.loc),
-                           [&] { return call_graph(region(0), list(1), numbers, other, true); });
+  if (graph::calls_region(n)) {
+    const List operands = list(1);
+    const auto& name = std::get<std::string>(n.args[2]);
+    share_sizes(region(0), operands, known);
+    std::vector<TensorMeta> metas = metas_of_operands(operands);
+    std::vector<KnownBodies::Call>& calls = known.calls[&region(0)];
+    if (!metas.empty())
+      for (const KnownBodies::Call& c : calls)
+        if (are_alike(c.operands, metas)) return call_known(c.body, operands, name, n.info.loc);
+    List made = reprise::region(RegionName(name, n.info.loc),
+                                [&] { return call_graph(region(0), operands, numbers, other, true); });
+    std::optional<KnownBody> body = body_of_last_region(operands);
+    if (body && !metas.empty()) calls.push_back({std::move(metas), *std::move(body)});
+    return made;
+  }
   if (!graph::turns_of(n)) {
     const List operands = list(3);
     auto branch = [&](std::size_t arg) {
@@ -218,6 +239,7 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
                                OtherNodes* other, bool scopes) {
   guards::LibraryScope operators;
   REPRISE_CHECK(inputs.size() == g.inputs.size());
+  KnownBodies known;
   std::vector<Tensor> values(g.values.size());
   for (std::size_t i = 0; i < g.inputs.size(); ++i) values[g.inputs[i].value.v] = inputs[i];
   // Values go with their last reader.
@@ -256,7 +278,7 @@ std::vector<Tensor> call_graph(const graph::Graph& g, std::span<const Tensor> in
     std::optional<NameScope> scope;
     if (scopes && n.info.scope) scope.emplace(std::string_view(*n.info.scope));
     try {
-      made = regions ? call_regions(n, values, numbers, other)
+      made = regions ? call_regions(n, values, numbers, other, known)
              : plain ? call_node(n.op, args, n.info.loc)
                      : other->call(n, values, numbers);
     } catch (...) {

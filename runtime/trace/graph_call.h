@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "graph/interpreter.h"
+#include "reprise/settings.h"
 
 namespace reprise::detail {
 
@@ -55,6 +56,13 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
       },
       a);
 }
+
+/// While it lives, autocast is off and floats are float32: a graph says what it computes, whatever is set for the
+/// thread that calls what was traced before.
+class SettingsOfGraphs {
+  const AutocastScope no_casts_{DType::BFloat16, false};
+  const DefaultDTypeScope floats_{DType::Float32};
+};
 
 /// Nodes that are no plain call of an operator: those with written views, and those that give no result.
 class OtherNodes {

@@ -300,6 +300,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     w.of_trace = true;
     std::vector<Tensor> made;
     try {
+      const autograd::NoNumbersYet traced;
       made = autograd::walk(w);
     } catch (const Error& e) {
       if (e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal || e.code() == ErrorCode::OutOfMemory)

@@ -47,6 +47,9 @@ std::vector<bool> needed_for_gradients(const Graph& g) {
 
 /// Empty: the gradients follow from the arguments as they were before the call, and computing them does nothing else.
 std::string why_not(const Graph& g, const Joint& joint, const autograd::OffTape& off, const std::vector<bool>& needed) {
+  if (off.region)
+    return "it runs a loop, a branch of cond or a region as one node (CompileOptions::second_order makes regions "
+           "parts of the function)";
   if (off.custom) return "it calls a Function, whose derivative is the program's";
   if (off.gradients_off) return "it turns gradients off for a part";
   if (off.detached) return "it takes a tensor off the tape (detach_)";

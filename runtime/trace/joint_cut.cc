@@ -277,7 +277,8 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
                     [of = made->again->graph](Traced& t) { describe_backward(*of, t); });
   auto back = std::make_shared<BackwardGraph>();
   for (const graph::Node& n : g.nodes)
-    if (n.info.forward_of < 0 && n.info.sequence >= 0) back->lines.emplace(n.info.sequence, n.info.loc);
+    if (n.info.forward_of < 0 && n.info.sequence >= 0)
+      back->calls.emplace(n.info.sequence, ForwardCall{n.op, n.info.loc});
   passes::Partition p = cut(g, joint, by, t.joint_patterns);
   made->bytes_saved = p.bytes_saved, made->bytes_of_all = p.bytes_of_all;
   for (std::size_t i = g.outputs.size() - p.saved; i < g.outputs.size(); ++i)

@@ -18,7 +18,7 @@
 #include <memory>
 #include <utility>
 
-#include "autograd/derivative.h"
+#include "autograd/engine.h"
 #include "autograd/state.h"
 #include "base/bail.h"
 #include "base/errors.h"
@@ -27,6 +27,7 @@
 #include "reprise/ops.h"
 #include "runtime/trace/graph_call.h"
 #include "runtime/trace/joint.h"
+#include "runtime/trace/region_writes.h"
 #include "tensor/impl.h"
 
 namespace reprise::detail {
@@ -37,51 +38,8 @@ std::vector<Tensor> seen_operands(const Tracer& tracer, const TracedBranch& b) {
   return all;
 }
 
-namespace {
-
-/// What of a region wants gradients, as the tape would see it.
-struct Wanted {
-  bool any = false;   ///< a result does
-  bool lost = false;  ///< carried state does at first, and no turn's does
-  bool cut = false;   ///< something that does is used where gradients are off
-};
-Wanted wanted_of(const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried) {
-  const graph::Graph& g = b.graph;
-  std::vector<bool> wants(g.values.size());
-  for (std::size_t i = 0; i < operands.size(); ++i) wants[g.inputs[i].value.v] = wants_gradient(*operands[i].impl());
-  auto is_off = [&](std::int32_t call) {
-    return std::find(b.calls_off.begin(), b.calls_off.end(), call) != b.calls_off.end();
-  };
-  Wanted w;
-  for (bool again = true; std::exchange(again, false);) {
-    for (const graph::Node& n : g.nodes) {
-      bool reads = false;
-      graph::for_each_value(n, [&](graph::ValueId v) { reads = reads || wants[v.v]; });
-      const autograd::Derivative* d = autograd::derivatives().find(n.op);
-      if (!reads || (d && !d->rule)) continue;  // it is a constant to the tape, as what detach() gives
-      if (is_off(n.info.sequence)) {
-        w.cut = true;
-        continue;
-      }
-      for (graph::ValueId r : n.results) wants[r.v] = autograd::is_differentiable(g.meta(r).dtype);
-    }
-    for (std::size_t i = 0; i < carried; ++i)  // in the next turn
-      if (wants[g.outputs[i].value.v] && !wants[g.inputs[i].value.v]) again = wants[g.inputs[i].value.v] = true;
-  }
-  for (const graph::OutputSpec& o : g.outputs) w.any = w.any || wants[o.value.v];
-  for (std::size_t i = 0; i < carried; ++i)
-    w.lost = w.lost || (wants_gradient(*operands[i].impl()) && !wants[g.outputs[i].value.v]);
-  // Calls in a region of the region: what they read is not known here.
-  for (std::int32_t call : b.calls_off)
-    w.cut = w.cut ||
-            std::none_of(g.nodes.begin(), g.nodes.end(), [&](const graph::Node& n) { return n.info.sequence == call; });
-  return w;
-}
-
-}  // namespace
-
-bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::vector<Tensor>& operands,
-                      std::size_t carried, RegionKind kind, SourceLoc loc) {
+bool is_on_tape(const Tracer& tracer, const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried,
+                RegionKind kind, SourceLoc loc) {
   if (!tracer.tape) return false;
   auto refuse = [&](const char* what) {
     bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, ' ', what,
@@ -92,19 +50,29 @@ bool wants_derivative(const Tracer& tracer, const TracedBranch& b, const std::ve
   // Made while gradients were off, it wants none itself: the tape says what becomes of a write.
   for (std::size_t i = carried; i < operands.size(); ++i)
     if (const autograd::State* s = b.written[i] ? autograd::state_of(operands[i]) : nullptr;
-        s && s->view && s->view->base.requires_grad())
-      refuse("writes to a tensor from outside");
+        s && s->view && !s->requires_grad() && s->view->base.requires_grad())
+      refuse("writes to a view from outside that was made while gradients were off");
+  if (b.turns_on &&
+      std::any_of(operands.begin(), operands.end(), [](const Tensor& t) { return requires_grad(*t.impl()); }))
+    refuse("turns gradients on that are off around it");
   if (std::none_of(operands.begin(), operands.end(), [](const Tensor& t) { return wants_gradient(*t.impl()); }))
     return false;
+  if (b.hooked && graph::setting(graph::Setting::NoGrad) == 0) refuse("is called under SavedTensorHooks");
   if (b.writes_unseen && graph::setting(graph::Setting::NoGrad) == 0)
     refuse("writes through detach(), or while gradients are off");
-  const Wanted w = wanted_of(b, operands, carried);
-  if (std::any_of(b.written.begin() + static_cast<std::ptrdiff_t>(carried), b.written.end(),
-                  [](graph::ValueId v) { return static_cast<bool>(v); }))
-    refuse("writes to a tensor from outside");
-  if (w.any && w.cut) refuse("turns gradients off");
+  return true;
+}
+
+RegionWants checked_wants(const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried,
+                          RegionKind kind, SourceLoc loc) {
+  RegionWants w = wants_of_region(b, operands, carried);
+  auto refuse = [&](const char* what) {
+    bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, ' ', what,
+         ", and computes with tensors that want gradients");
+  };
+  if (w.any() && w.cut) refuse("turns gradients off");
   if (w.lost) refuse("gives carried state that wants none, where the first does");
-  return w.any;
+  return w;
 }
 
 void check_in_trace(const Tracer& tracer, const char* op, SourceLoc loc) {
@@ -114,16 +82,16 @@ void check_in_trace(const Tracer& tracer, const char* op, SourceLoc loc) {
 
 namespace {
 
-/// What forward leaves for backward, beside tensors: operands of the body in its inputs' order, then the states.
+/// What forward leaves for backward, beside tensors: slices and others in the order of the body's inputs, then the
+/// states.
 struct OfScan {
   Tracer& tracer;
-  graph::Graph body;  ///< inputs: state, slices, others; outputs: state, results
+  graph::Graph body;        ///< inputs: state, slices, others; outputs: state, results
+  std::vector<bool> wants;  ///< by output
   std::size_t carried, stacked, operands;
   Int turns;
   SourceLoc loc;
 };
-
-bool differentiable(const Tensor& t) { return autograd::is_differentiable(t.dtype()); }
 
 Tensor zeros_of(const Tensor& t) { return t.new_zeros(t.sizes()); }
 
@@ -134,13 +102,13 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
   check_in_trace(of.tracer, "scan", of.loc);
   const std::vector<Tensor> saved = c.saved_tensors();
   const std::size_t given_to = of.carried + of.stacked;
-  const auto operand = [&](std::size_t i) -> const Tensor& { return saved[i]; };
-  const auto state = [&](std::size_t i) -> const Tensor& { return saved[of.operands + i]; };
+  const auto operand = [&](std::size_t i) -> const Tensor& { return saved[i - of.carried]; };
+  const auto state = [&](std::size_t i) -> const Tensor& { return saved[of.operands - of.carried + i]; };
 
-  // Which operands have gradients: the state, since what it is made of may want one; of others those that want it.
+  // Which operands have gradients: the state that wants one in some turn; of others those that do.
   std::vector<std::size_t> states, slices, others, results;
   for (std::size_t i = 0; i < of.operands; ++i) {
-    if (i < of.carried ? !differentiable(operand(i)) : !c.needs_input_grad(i)) continue;
+    if (i < of.carried ? !of.wants[i] : !c.needs_input_grad(i)) continue;
     (i < of.carried ? states : i < given_to ? slices : others).push_back(i);
   }
   std::vector<Tensor> carried, stacked;
@@ -149,8 +117,7 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
   for (std::size_t i = 0; i < of.carried; ++i) stacked.push_back(reversed(state(i)));
   for (std::size_t i = of.carried; i < given_to; ++i) stacked.push_back(reversed(operand(i)));
   for (std::size_t i = of.carried; i < of.body.outputs.size(); ++i)
-    if (autograd::is_differentiable(of.body.meta(of.body.outputs[i].value).dtype))
-      results.push_back(i), stacked.push_back(reversed(grads[i]));
+    if (of.wants[i]) results.push_back(i), stacked.push_back(reversed(grads[i]));
 
   std::vector<Tensor> inside, made;
   const std::size_t around_it = of.tracer.begin_body(carried, stacked, of.loc, inside);
@@ -159,6 +126,8 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
     const std::size_t sums = states.size(), first_slice = carried.size();
     std::vector<Tensor> wanted;
     {
+      const SettingsOfGraphs said;
+      const autograd::NoNumbersYet traced;
       const EnableGradScope on;
       std::vector<Tensor> inputs, leaves, roots, weights;
       for (std::size_t i = 0; i < of.operands; ++i) {
@@ -224,6 +193,8 @@ std::vector<Tensor> cond_backward(FunctionContext& c, std::vector<Tensor> grads)
     try {
       std::vector<Tensor> given, made;
       {
+        const SettingsOfGraphs said;
+        const autograd::NoNumbersYet traced;
         const EnableGradScope on;
         std::vector<Tensor> inputs, leaves, roots, weights;
         for (std::size_t i = first; i < first + of.operands[b]; ++i) {
@@ -302,38 +273,63 @@ TracedBranch with_draws(Tracer& tracer, TracedBranch b, std::size_t at, Int turn
   return b;
 }
 
+namespace {
+
+/// Results of a node of the tape that want no gradient.
+std::vector<Tensor> unwanted(const std::vector<Tensor>& made, const std::vector<bool>& wants) {
+  std::vector<Tensor> all;
+  for (std::size_t i = 0; i < wants.size(); ++i)
+    if (!wants[i]) all.push_back(made[i]);
+  return all;
+}
+
+}  // namespace
+
 std::vector<Tensor> add_scan_on_tape(Tracer& tracer, TracedBranch body, std::size_t carried, std::size_t stacked,
                                      Int turns, SourceLoc loc) {
   const NotTheFunction aside(tracer);
-  const std::vector<Tensor> operands = seen_operands(tracer, body);
-  if (!wants_derivative(tracer, body, operands, carried, kBodyOfScan, loc))
+  if (!is_on_tape(tracer, body, seen_operands(tracer, body), carried, kBodyOfScan, loc))
     return tracer.add_loop(std::move(body), carried, stacked, turns, loc);
-  auto of = std::make_shared<OfScan>(OfScan{tracer, body.graph, carried, stacked, operands.size(), turns, loc});
+  const RegionWrites writes = RegionWrites::of_loop(tracer, body, carried, stacked, kBodyOfScan, loc);
+  const std::vector<Tensor> operands = seen_operands(tracer, body);
+  const RegionWants wants = checked_wants(body, operands, carried, kBodyOfScan, loc);
+  if (!wants.any()) return writes.write_back(tracer.add_loop(std::move(body), carried, stacked, turns, loc), loc);
+  auto of = std::make_shared<OfScan>(
+      OfScan{tracer, body.graph, wants.results, carried, stacked, operands.size(), turns, loc});
   const FunctionForward forward = [&](FunctionContext& c) {
+    std::vector<Tensor> saved(operands.begin() + static_cast<std::ptrdiff_t>(carried), operands.end());
+    for (Tensor& t : saved)
+      if (writes.is_target(t)) t = t.clone(loc);
     std::vector<Tensor> made = tracer.add_loop(std::move(body), carried, stacked, turns, loc, kBodyOfScan, true);
     const std::vector<Tensor> states(made.end() - static_cast<std::ptrdiff_t>(carried), made.end());
-    std::vector<Tensor> saved = operands;
     saved.insert(saved.end(), states.begin(), states.end());
     c.save_for_backward(std::move(saved));
-    c.mark_non_differentiable(states);
+    std::vector<Tensor> constant = unwanted(made, wants.results);
+    constant.insert(constant.end(), states.begin(), states.end());
+    c.mark_non_differentiable(std::move(constant));
     c.more = of;
     return made;
   };
-  return call_function("scan", operands, forward, &scan_backward, loc);
+  std::vector<Tensor> made = call_function("scan", operands, forward, &scan_backward, loc);
+  made.resize(wants.results.size());
+  return writes.write_back(std::move(made), loc);
 }
 
 std::vector<Tensor> add_cond_on_tape(Tracer& tracer, const Tensor& pred, TracedBranch then, TracedBranch otherwise,
                                      SourceLoc loc) {
   const NotTheFunction aside(tracer);
+  const bool on_tape = is_on_tape(tracer, then, seen_operands(tracer, then), 0, kBranchOfCond, loc),
+             other_on_tape = is_on_tape(tracer, otherwise, seen_operands(tracer, otherwise), 0, kBranchOfCond, loc);
+  if (!on_tape && !other_on_tape) return tracer.add_cond(pred, std::move(then), std::move(otherwise), loc);
+  const RegionWrites writes = RegionWrites::of_branches(tracer, then, otherwise, loc);
   const std::vector<Tensor> of_then = seen_operands(tracer, then), of_otherwise = seen_operands(tracer, otherwise);
-  const bool wants = wants_derivative(tracer, then, of_then, 0, kBranchOfCond, loc),
-             other = wants_derivative(tracer, otherwise, of_otherwise, 0, kBranchOfCond, loc);
-  if (!wants && !other) return tracer.add_cond(pred, std::move(then), std::move(otherwise), loc);
-  if (!wants || !other)
+  const RegionWants wants = checked_wants(then, of_then, 0, kBranchOfCond, loc);
+  if (wants.results != checked_wants(otherwise, of_otherwise, 0, kBranchOfCond, loc).results)
     bail(
         Bail::branch_changes, "cond", loc,
         "one branch of cond computes with tensors that want gradients, and the other one does not: whether the results "
         "want some depends on which is taken");
+  if (!wants.any()) return writes.write_back(tracer.add_cond(pred, std::move(then), std::move(otherwise), loc), loc);
   if (then.defined != otherwise.defined ||
       std::find(then.defined.begin(), then.defined.end(), false) != then.defined.end())
     bail(Bail::branches_differ, "cond", loc, "a branch gives an undefined tensor where gradients are wanted");
@@ -343,22 +339,30 @@ std::vector<Tensor> add_cond_on_tape(Tracer& tracer, const Tensor& pred, TracedB
   auto of = std::make_shared<OfCond>(
       OfCond{tracer, {then.graph, otherwise.graph}, {then.operands.size(), otherwise.operands.size()}, loc});
   const FunctionForward forward = [&](FunctionContext& c) {
+    std::vector<Tensor> saved = operands;
+    for (Tensor& t : saved)
+      if (writes.is_target(t)) t = t.clone(loc);
     std::vector<Tensor> made = tracer.add_cond(pred, std::move(then), std::move(otherwise), loc);
-    c.save_for_backward(operands);
+    c.save_for_backward(std::move(saved));
+    c.mark_non_differentiable(unwanted(made, wants.results));
     c.more = of;
     return made;
   };
-  return call_function("cond", operands, forward, &cond_backward, loc);
+  return writes.write_back(call_function("cond", operands, forward, &cond_backward, loc), loc);
 }
 
 std::vector<Tensor> add_while_on_tape(Tracer& tracer, TracedBranch body, std::size_t carried, Int at_most,
                                       SourceLoc loc) {
   const NotTheFunction aside(tracer);
-  if (!wants_derivative(tracer, body, seen_operands(tracer, body), carried, kBodyOfWhile, loc)) {
+  auto run = [&] {
     std::vector<Tensor> made = tracer.add_loop(std::move(body), carried, 0, at_most, loc, kBodyOfWhile);
     made.erase(made.begin());
     return made;
-  }
+  };
+  if (!is_on_tape(tracer, body, seen_operands(tracer, body), carried, kBodyOfWhile, loc)) return run();
+  const RegionWrites writes = RegionWrites::of_loop(tracer, body, carried, 0, kBodyOfWhile, loc);
+  if (!checked_wants(body, seen_operands(tracer, body), carried, kBodyOfWhile, loc).any())
+    return writes.write_back(run(), loc, 1);
   if (tracer.in_region())
     bail(Bail::reads_value, "while_loop", loc,
          "its derivative asks how many turns there were, which inside another region nobody knows");
@@ -372,7 +376,9 @@ std::vector<Tensor> add_while_on_tape(Tracer& tracer, TracedBranch body, std::si
     slices = zeros({turns}, {.dtype = kBool, .device = zero.device()}, loc);
   }
   const Int turns = slices.size(0);
-  return add_scan_on_tape(tracer, as_scan(std::move(body), carried, std::move(slices)), carried - 1, 1, turns, loc);
+  return writes.write_back(
+      add_scan_on_tape(tracer, as_scan(std::move(body), carried, std::move(slices)), carried - 1, 1, turns, loc), loc,
+      1);
 }
 
 }  // namespace reprise::detail

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "graph/thread_state.h"
+#include "runtime/trace/region_wants.h"
 #include "runtime/trace/tracer.h"
 
 namespace reprise::detail {
@@ -34,9 +35,12 @@ class NotTheFunction {
 
 /// The operands of a region, as the tape knows them.
 std::vector<Tensor> seen_operands(const Tracer&, const TracedBranch&);
-/// Does a result of a region want a gradient? Bails where what the region is says too little of its derivative.
-bool wants_derivative(const Tracer&, const TracedBranch&, const std::vector<Tensor>& operands, std::size_t carried,
-                      RegionKind, SourceLoc);
+/// Does the tape see what the region does? Bails where what the region is says too little of its derivative.
+bool is_on_tape(const Tracer&, const TracedBranch&, const std::vector<Tensor>& operands, std::size_t carried,
+                RegionKind, SourceLoc);
+/// What of such a region wants a gradient. Bails likewise.
+RegionWants checked_wants(const TracedBranch&, const std::vector<Tensor>& operands, std::size_t carried, RegionKind,
+                          SourceLoc);
 /// Throws InvalidArgument unless it is the tracer of this thread's trace.
 void check_in_trace(const Tracer&, const char* op, SourceLoc);
 

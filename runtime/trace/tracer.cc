@@ -352,8 +352,8 @@ void Tracer::call(const graph::OpCall& c, std::vector<Tensor>& results) {
     if (out_.graph.nodes.size() >= kMostOperators)
       bail(Bail::too_many_operators, std::string(c.op.name()).c_str(), c.loc, "the function has run ", kMostOperators,
            " operators, and more are not compiled as one: compile what its loop repeats");
-    if (depth_ && graph::setting(graph::Setting::NoGrad)) [[unlikely]]
-      for (const auto& region : regions_) region->calls_off.push_back(calls_);
+    if (depth_) [[unlikely]]
+      note_gradients_in_regions();
     if (graph::setting(graph::Setting::NoGrad) && c.loc.file != autograd::kReadsOwnResult)
       autograd::off_tape.gradients_off = true;
     if (stays) check_stays(c);

@@ -282,6 +282,8 @@ struct TracedBranch {
   Int drawn = 0;
   /// it writes where the tape does not see it: through detach(), or while gradients are off
   bool writes_unseen = false;
+  bool turns_on = false;  ///< it calls an operator with gradients on, while they are off around it
+  bool hooked = false;    ///< it calls one while the program's SavedTensorHooks are set
 };
 
 /// Runs a function once with tensors that have metadata and no data, and writes down what it does
@@ -357,6 +359,9 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// graph::ask_place
   static void place_asked(const TensorImpl&, const char* what);
   TracedBranch end_branch(std::vector<Tensor> results, SourceLoc);
+  /// Do regions see storages, of which tensors from outside are views? Or this trace ends, and the next one's do.
+  bool sees_bases() const { return plan_.bases_in_branches; }
+  [[noreturn]] void want_bases(SourceLoc, const char* why);
   /// After a throw since the begin_branch() that gave `around`.
   void abandon_branch(std::size_t around) noexcept;
   /// The call, of which both are branches. Gives its results, undefined where theirs are.
@@ -394,6 +399,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// Arguments that want gradients may be written, and each result is a value of its own on the tape, also where it is
   /// a view (export_joint): the derivative is by the values that arguments had.
   bool by_value = false;
+  bool second_order = false;                       ///< CompileOptions::second_order
   Freeze freeze = Freeze::Nothing;                 ///< CompileOptions::freeze
   const passes::Registered* registered = nullptr;  ///< passes that the traced graph goes through; null: none
 
@@ -475,6 +481,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
     graph::ValueId seed, draws_from;             ///< inputs: of the generator, and where its numbers begin
     Int drawn = 0;                               ///< so far
     std::vector<std::int32_t> calls_off;         ///< TracedBranch::calls_off
+    bool began_off = false;                      ///< gradients are off around it
+    bool turns_on = false, hooked = false;       ///< the same of TracedBranch
   };
   /// While it lives, the graph that is written is the one at that depth.
   struct AtDepth {
@@ -503,10 +511,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
                   RegionKind, SourceLoc);
   Tensor base_of(TracedRef&);                      ///< all of its storage
   bool shows_storage(const TracedStorage&) const;  ///< of a branch's input: is it, row by row, all of its storage?
-  [[noreturn]] void want_bases(SourceLoc, const char* why);
   [[noreturn]] void want_covering_in_branch(const TracedStorage&, const char* what, SourceLoc loc,
                                             const std::string& why);
   graph::Graph leave_branch() noexcept;
+  void note_gradients_in_regions();  ///< of a call: are they on, and do hooks keep what its derivative needs?
   /// Traced tensors, and how often the function holds each.
   std::vector<std::pair<const TracedRef*, std::int32_t>> held_by_function() const;
   void record(const graph::OpCall&, std::vector<Tensor>& results);
@@ -595,12 +603,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void place_numbers();
   void note_assumed();
   static void note_named(const graph::Graph&, std::unordered_map<std::int32_t, Ints>& named);
-  struct Known {
-    std::size_t first_node, number;
-  };
-  /// by what the tensor was computed of; the earliest node that this says something of
-  std::unordered_map<std::string, Known> data_of_;
-  std::size_t looked_for_writes_ = 0, last_write_ = 0;  ///< nodes: behind the last that writes
+  std::unordered_map<std::string, std::size_t> data_of_;  ///< numbers, by what their tensors were computed of
+  std::vector<std::uint32_t> writes_before_{0};           ///< by node, and behind the last: nodes that write before it
   std::size_t assumptions_seen_ = 0;
 
   friend struct TracedRef;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "base/errors.h"
 #include "graph/shape_rules.h"
@@ -19,24 +20,30 @@ using graph::ValueId;
 
 namespace {
 
-/// What a value is computed of, as a text: the same for two that are the same calls of the same values. Not far back:
-/// what is further is named by itself.
+/// What a value is computed of, as a text: the same for two that are the same calls of the same values, between the
+/// same writes. Values are places in memory, and a node that writes may change any: what was made before the last write
+/// before it is read is named by itself, and so is what is far back.
 class Origin {
  public:
-  Origin(const graph::Graph& g, ValueId v) : g_(g) { value(v); }
+  /// Of a value that is read behind all nodes. `writes_before`: by node, and behind the last.
+  Origin(const graph::Graph& g, const std::vector<std::uint32_t>& writes_before, ValueId v)
+      : g_(g), writes_before_(writes_before), at_(writes_before.size() - 1) {
+    value(v);
+  }
   std::string text;
-  std::size_t first_node = SIZE_MAX;  ///< the earliest of those that it looked at
 
  private:
   void value(ValueId v) {
     const std::int32_t n = g_.values[v.v].node;
-    if (n < 0 || left_ == 0 || !graph::effects_of(g_.nodes[static_cast<std::size_t>(n)]).repeatable()) {
-      text += "%" + std::to_string(v.v);
+    const std::uint32_t writes = writes_before_[at_];
+    if (n < 0 || left_ == 0 || writes_before_[static_cast<std::size_t>(n)] != writes ||
+        !graph::effects_of(g_.nodes[static_cast<std::size_t>(n)]).repeatable()) {
+      text += "%" + std::to_string(v.v) + "@" + std::to_string(writes);
       return;
     }
     --left_;
-    const graph::Node& node = g_.nodes[static_cast<std::size_t>(n)];
-    first_node = std::min(first_node, static_cast<std::size_t>(n));
+    const std::size_t reader = std::exchange(at_, static_cast<std::size_t>(n));
+    const graph::Node& node = g_.nodes[at_];
     text += "#" + std::to_string(static_cast<int>(node.op)) + "." + std::to_string(g_.values[v.v].result) + "(";
     for (const NodeArg& a : node.args) {
       text += std::to_string(a.index()) + ":";
@@ -44,6 +51,7 @@ class Origin {
       text += ",";
     }
     text += ")";
+    at_ = reader;
   }
   void argument(std::monostate) {}
   void argument(ValueId v) { value(v); }
@@ -71,6 +79,8 @@ class Origin {
   }
 
   const graph::Graph& g_;
+  const std::vector<std::uint32_t>& writes_before_;
+  std::size_t at_;  ///< the node that reads
   int left_ = 64;
 };
 
@@ -93,7 +103,7 @@ Range range_of(DType t) {
 
 }  // namespace
 
-// What was computed and read before is the same number, unless something has been written since.
+// What was computed and read before is the same number, unless something was written in between.
 Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
   const DType dtype = [&] {
     Work work(*this);
@@ -101,21 +111,21 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
   }();
   // A bool is a branch on a value; in a branch of cond, a pattern, an operator nobody can read one.
   if (depth_ || !handles_ || (dtype == kBool && !decides)) bail(Bail::reads_value, "item", loc);
-  Origin origin = [&] {
+  const std::string origin = [&] {
     Work work(*this);
-    return Origin(out_.graph, value_of(ref_of(t, loc)));
+    const ValueId v = value_of(ref_of(t, loc));
+    const std::vector<graph::Node>& nodes = out_.graph.nodes;
+    for (std::size_t i = writes_before_.size() - 1; i < nodes.size(); ++i)
+      writes_before_.push_back(writes_before_.back() +
+                               (nodes[i].inplace || !graph::op(nodes[i].op).writes.empty() ? 1 : 0));
+    return Origin(out_.graph, writes_before_, v).text;
   }();
-  const std::vector<graph::Node>& nodes = out_.graph.nodes;
-  for (; looked_for_writes_ < nodes.size(); ++looked_for_writes_)
-    if (const graph::Node& n = nodes[looked_for_writes_]; n.inplace || !graph::op(n.op).writes.empty())
-      last_write_ = looked_for_writes_ + 1;
   const bool is_float = is_floating(dtype);
   auto as_scalar = [&](const DataNumber& d) {
     if (dtype == kBool) return Scalar(static_cast<bool>(reprise::detail::compare_lt(0, d.symbol, loc)));
     return Scalar(is_float ? Scalar(0.0).with_word(d.symbol) : Scalar(d.symbol));
   };
-  if (const auto known = data_of_.find(origin.text); known != data_of_.end() && last_write_ <= known->second.first_node)
-    return as_scalar(out_.data[known->second.number]);
+  if (const auto known = data_of_.find(origin); known != data_of_.end()) return as_scalar(out_.data[known->second]);
 
   {
     auto emit = [&](OpId id, std::initializer_list<graph::CallArg> args) {
@@ -134,7 +144,7 @@ Scalar Tracer::element_of(const Tensor& t, SourceLoc loc) {
     out_.graph.add(operators::read_back_op(),
                    {value_of(ref_of(one, loc)), Int(static_cast<std::int64_t>(out_.data.size()))}, info(loc));
     ++calls_;  // what is assumed of the number comes later
-    data_of_.insert_or_assign(std::move(origin.text), Known{origin.first_node, out_.data.size()});
+    data_of_.emplace(origin, out_.data.size());
     out_.data.push_back({symbol, 0, is_float, loc});
   }
   return as_scalar(out_.data.back());

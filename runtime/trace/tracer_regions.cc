@@ -18,6 +18,7 @@
 #include <unordered_set>
 
 #include "autograd/derivative.h"
+#include "autograd/saved_hooks.h"
 #include "autograd/state.h"
 #include "base/errors.h"
 #include "base/line_text.h"
@@ -31,6 +32,7 @@
 #include "passes/functionalize.h"
 #include "passes/view_chains.h"
 #include "runtime/trace/joint.h"
+#include "runtime/trace/region_operands.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
@@ -46,12 +48,6 @@ using graph::ValueId;
 namespace {
 
 TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
-
-/// May a write to the one change the other?
-bool may_meet(const Tensor& a, const Tensor& b) {
-  const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
-  return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
-}
 
 /// Behind such a write, what was written wants the gradient that it did before it, as no functional graph says.
 bool writes_unseen_by_tape(const graph::Graph& traced, const std::vector<std::int32_t>& calls_off) {
@@ -73,6 +69,16 @@ bool writes_unseen_by_tape(const graph::Graph& traced, const std::vector<std::in
 }
 
 }  // namespace
+
+const TensorMeta& user_meta_of(const Tensor& t) { return ref_of_traced(t).user_meta; }
+bool may_meet(const Tensor& a, const Tensor& b) {
+  const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
+}
+bool is_same_value(const Tensor& a, const Tensor& b) {
+  const auto &x = ref_of_traced(a), &y = ref_of_traced(b);
+  return &x == &y || (x.value && x.value == y.value && x.storage == y.storage);
+}
 
 Tracer::AtDepth::AtDepth(Tracer& tracer, std::size_t d) : t(tracer), depth(d), before(tracer.depth_) {
   if (depth != before) std::swap(t.out_.graph, t.regions_[depth]->below);
@@ -228,6 +234,16 @@ bool Tracer::region_wants_gradients(const TensorImpl& t) noexcept {
   return false;
 }
 
+void Tracer::note_gradients_in_regions() {
+  const bool off = graph::setting(graph::Setting::NoGrad) != 0;
+  const autograd::SavedHooks* hooks = autograd::saved_hooks();
+  for (const auto& region : regions_) {
+    if (off) region->calls_off.push_back(calls_);
+    else if (region->began_off) region->turns_on = true;
+    if (hooks && hooks->of_program) region->hooked = true;
+  }
+}
+
 std::size_t Tracer::begin_branch(RegionKind kind) {
   Work work(*this);
   constexpr std::size_t kDeepest = 32;
@@ -237,6 +253,7 @@ std::size_t Tracer::begin_branch(RegionKind kind) {
   region->kind = kind;
   region->first_storage = storages_.size();
   region->held = held_by_function();
+  region->began_off = graph::setting(graph::Setting::NoGrad) != 0;
   region->tape_recorded = tape && std::exchange(tape->recorded, false);
   region->below = std::exchange(out_.graph, graph::Graph());
   out_.graph.form = graph::Form::Traced;
@@ -295,6 +312,7 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
 
   TracedBranch made;
   made.calls_off = std::move(region.calls_off);
+  made.turns_on = region.turns_on, made.hooked = region.hooked;
   made.views_want = std::any_of(region.views.begin(), region.views.end(), [&](const RegionTrace::Lifted& l) {
     const Tensor seen = as_seen(l.outer);
     const autograd::State* state = autograd::state_of(seen);
@@ -430,12 +448,6 @@ void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const st
     }
   g.inputs = std::move(inputs);
   for (std::size_t k = 0; k < metas.size(); ++k) g.values[g.inputs[k].value.v].result = static_cast<std::uint32_t>(k);
-}
-
-/// Do they show the same elements in the same way?
-bool is_same_value(const Tensor& a, const Tensor& b) {
-  const auto &x = ref_of_traced(a), &y = ref_of_traced(b);
-  return &x == &y || (x.value && x.value == y.value && x.storage == y.storage);
 }
 
 }  // namespace
@@ -639,6 +651,7 @@ std::vector<Tensor> Tracer::add_region(graph::Region body, const std::vector<Ten
 }
 
 bool Tracer::inlines_region(SourceLoc loc) const {
+  if (second_order) return true;
   const std::vector<SourceLoc>& those = plan_.inlined_regions;
   return loc && std::any_of(those.begin(), those.end(),
                             [&](SourceLoc l) { return l.line == loc.line && std::string_view(l.file) == loc.file; });

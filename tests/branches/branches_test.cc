@@ -25,6 +25,106 @@ Tensor f32(float v) { return vec({v}); }
 std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
 using Floats = std::vector<float>;
 
+// A number is that of the element when it is read: writes in between make it another one.
+TEST(DataNumbers, ReadAgainBehindAWrite) {
+  struct Row {
+    const char* what;
+    Tensor (*f)(Tensor);
+    Tensor given;
+  };
+  const Tensor one = vec({2}).view({}), four = vec({1, 2, 3, -4});
+  const Row rows[] = {
+      {"an argument",
+       [](Tensor a) {
+         const Scalar s = a.item();
+         a.mul_(3);
+         return ones_like(a) * s + a.item();
+       },
+       one},
+      {"sizes",
+       [](Tensor a) {
+         Tensor n = a.to(kInt64).abs();
+         const Int i = n.item().to_int();
+         n.add_(2);
+         return zeros({i, n.item().to_int()}, a.options());
+       },
+       one},
+      {"a branch",
+       [](Tensor a) {
+         if (a.item() > 5) return a * 0;
+         a.mul_(3);
+         if (a.item() > 5) return a * 0 + 100;
+         return a + 0;
+       },
+       one},
+      {"a loop",
+       [](Tensor a) {
+         Tensor turns = zeros_like(a);
+         while (a.item() < 20) a.mul_(2), turns = turns + 1;
+         return turns;
+       },
+       one},
+      {"a sum from before a write, read behind it",
+       [](Tensor a) {
+         Tensor before = a.sum();
+         a.mul_(3);
+         Tensor behind = a.sum();
+         const Scalar t = behind.item(), s = before.item();
+         return stack({ones({}, a.options()) * s, ones({}, a.options()) * t});
+       },
+       four},
+      {"a branch on it",
+       [](Tensor a) {
+         Tensor before = a.sum();
+         a.mul_(-1);
+         if (a.sum().item() > 0) return a * 0 - 1;
+         if (before.item() > 0) return a * 0 + 1;
+         return a * 0;
+       },
+       four},
+      {"masks",
+       [](Tensor a) {
+         Tensor mask = a > 0;
+         a.mul_(-1);
+         Tensor behind = masked_select(a, a > 0);
+         return cat({behind, masked_select(a, mask)});
+       },
+       four},
+      {"places",
+       [](Tensor a) {
+         Tensor mask = a > 0;
+         a.mul_(-1);
+         Tensor behind = nonzero(a > 0);
+         return cat({behind, nonzero(mask)});
+       },
+       four},
+      {"a value that is written itself",
+       [](Tensor a) {
+         Tensor y = a * 1.0, z = a * 1.0;
+         y.mul_(2);
+         return y * z.sum().item() + y.sum().item();
+       },
+       four},
+      {"through a view",
+       [](Tensor a) {
+         const Scalar s = a.sum().item();
+         a.slice(0, 0, 1).add_(5);
+         return a * s + a.sum().item();
+       },
+       four},
+  };
+  for (const Row& row : rows) {
+    auto f = compile(row.f);
+    for (const double factor : {1.0, 1.0, -1.0, 0.5}) {
+      Tensor mine = row.given * factor, its = mine.clone();
+      const Tensor want = row.f(mine), got = f(its);
+      EXPECT_TRUE(equal(want, got)) << row.what << ": " << want.str() << " and " << got.str();
+      EXPECT_TRUE(equal(mine, its)) << row.what << ": arguments";
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0) << row.what << ": " << f.stats().last_fallback_reason;
+  }
+}
+
 TEST(BranchTree, EachPathIsTracedOnce) {
   int traces = 0;
   auto f = compile([&traces](Tensor x) {

@@ -229,6 +229,28 @@ TEST(Export, NamedSizesAreContracts) {
   EXPECT_TRUE(has(what, "called as (x:")) << what;
 }
 
+TEST(Export, FunctionsAreToldThatTheyAreExported) {
+  std::vector<std::pair<bool, bool>> seen;
+  const auto doubled = [&](const Tensor& x) {
+    seen.emplace_back(is_compiling(), is_exporting());
+    return x * 2.0;
+  };
+  using Told = std::vector<std::pair<bool, bool>>;
+  const Tensor x = ones({3});
+  doubled(x), compile(doubled)(x);
+  EXPECT_EQ(seen, (Told{{false, false}, {true, false}}));
+  seen.clear();
+  const ExportedProgram p = export_program(doubled, std::tuple(x));
+  EXPECT_EQ(seen, (Told{{true, true}}));
+  EXPECT_THROW(export_program([&](const Tensor& t) { return doubled(t), t.t_(), t + 1.0; }, std::tuple(ones({2, 3}))),
+               Error);
+  EXPECT_FALSE(is_exporting());
+  seen.clear();
+  std::thread([&] { doubled(x); }).join();
+  doubled(x);
+  EXPECT_EQ(seen, (Told{{false, false}, {false, false}}));
+}
+
 struct Big : nn::Callable<Big> {
   Tensor w = empty({1 << 20, 1 << 16});
   Tensor forward(const Tensor& x) const { return matmul(x, w); }

@@ -196,6 +196,28 @@ TEST(ExportJoint, PartsAreProgramsInFiles) {
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(allclose(got[i], want[i], 1e-4, 1e-5)) << i;
 }
 
+// Whatever is kept, the function is the one that was exported.
+TEST(ExportJoint, EachCutIsOfTheSettingsOfTheExport) {
+  const auto f = [](const Tensor& x, const Tensor& w) { return matmul(x, w).tanh().sum() + full({}, 0.1); };
+  const auto args = std::tuple(ones({2, 3}) / 7.0, (ones({3, 2}) / 3.0).requires_grad_());
+  const auto exported = [&] {
+    const AutocastScope casts(kBFloat16);
+    const DefaultDTypeScope floats(kFloat64);
+    return export_joint(f, args);
+  }();
+  const auto of = [&](const auto& parts) {
+    const auto [results, saved] = parts.first(std::get<0>(args), std::get<1>(args));
+    return std::pair(results[0], parts.second(saved, {ones({}, results[0].options())})[0]);
+  };
+  const auto first = of(exported.partition());
+  for (const BackwardKeeps keeps : {BackwardKeeps::All, BackwardKeeps::Nothing}) {
+    const auto other = of(exported.partition(keeps));
+    EXPECT_EQ(first.first.dtype(), other.first.dtype());
+    EXPECT_TRUE(equal(first.first, other.first));
+    EXPECT_TRUE(allclose(first.second, other.second, 1e-6));
+  }
+}
+
 TEST(ExportJoint, BadInputIsOneError) {
   auto message = [](auto f) -> std::string {
     try {

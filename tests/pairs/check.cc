@@ -107,7 +107,7 @@ class Pair {
   static const Setting& setting(const Chosen& c) { return features()[c.feature].settings[c.setting]; }
   static bool exported(const Program& p) { return is(&Setting::exported, p); }
   static CompileOptions options(const Program& p) {
-    CompileOptions o{.name = "pairs"};
+    CompileOptions o{.name = "pairs", .mode = p.mode};
     for (const Chosen& c : p.settings)
       if (auto* f = setting(c).options) f(o);
     return o;
@@ -311,7 +311,13 @@ class Pair {
     ++counts_.derived_twice;
     for (std::size_t i = 0; i < want.size(); ++i) {
       const std::string at = "second gradient of leaf " + std::to_string(i) + ": ";
-      if (want[i].defined() != got[i].defined()) return at + "only one has it";
+      if (want[i].defined() != got[i].defined()) {
+        const bool zeros = got[i].defined() && !(got[i] != 0).any().item<bool>();
+        return at + "only " +
+               (want[i].defined() ? "eager has one"
+                : zeros           ? "compiled has one, of zeros"
+                                  : "compiled has one");
+      }
       if (!want[i].defined()) continue;
       const NoGradScope off;
       const std::string d =

@@ -17,6 +17,13 @@ const Row rows[] = {
           case 1: return a * 0.5;
           default: return a - fit(a, b);
         }),
+    PAIRS_ROW(2, kSteps, const Scalar s = a.sum().item(); a.mul_(0.5); return a + s * 0.25 + a.sum().item()),
+    PAIRS_ROW(2, 0, const Int k = in.count.item().to_int(); in.count.add_(2); const Int m = in.count.item().to_int();
+              in.count.sub_(2); return a * k + m),
+    PAIRS_ROW(2, 0, const Tensor mask = a > 0.113; a.mul_(-1.0); const Tensor t = masked_select(a, a > 0.113);
+              return a + t.sum() + masked_select(a, mask).sum()),
+    PAIRS_ROW(2, kSteps, const Tensor before = a.sum(); a.mul_(-0.5); if (a.sum().item() > 0.113) return a * 2.0;
+              if (before.item() > 0.117) return a + 1.0; return a),
     PAIRS_ROW(2, kSteps, a.mul_(0.5); if (a.max().item() > 0.317) a.add_(c); return a),
     PAIRS_ROW(2, 0, in.y.add_(1); if (in.y.sum().item() > 3.117) in.y.mul_(0.5); return a + in.y.sum()),
     PAIRS_ROW(

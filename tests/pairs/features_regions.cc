@@ -50,6 +50,14 @@ const Row scans[] = {
                          },
                          zeros({}), in.y) +
                      a.sum()),
+    PAIRS_ROW(2, 0,
+              auto [s, ys] = scan(
+                  [&](const std::pair<Tensor, Tensor>& s, const Tensor& x) {
+                    Tensor t = tanh(s.first + x);
+                    return std::pair(std::pair(t, s.second * 0.5 + t.detach().sum()), std::pair(t, t.detach()));
+                  },
+                  std::pair(row_of_zeros(a), zeros({}, a.options())), flat(a));
+              in.row.mul_(0.5).add_(s.second + ys.second.sum() * 0.25); return ys.first + s.first),
     PAIRS_ROW(2, 0, Tensor z = a + 1.0; scan(
                   [&](const Tensor& s, const Tensor& x) {
                     z.slice(0, 0, 1).add_(x.sum());
@@ -198,6 +206,14 @@ const Row regions[] = {
     PAIRS_ROW(2, 0,
               return twice_region(a, [&](const Tensor& t) { return cumsum(t * rand({1}).to(t.dtype()), -1); }) +
                      rand({1}).to(a.dtype())),
+    PAIRS_ROW(
+        2, 0, const Tensor w = matmul(flat(a).t(), flat(a)) * 0.1; auto layer =
+                                                                       [&](const Tensor& t) {
+                                                                         const Tensor y = matmul(tanh(t), w);
+                                                                         return std::pair(y, y.detach().mean());
+                                                                       };
+        const auto [y, m] = region("mean", layer, flat(a)); const auto [z, k] = region("mean", layer, y);
+        in.row.mul_(0.5).add_(m + k); return z),
     PAIRS_ROW(1, 0, Tensor last; region("assigns", [&] { last = cumsum(a, -1); }); return last),
     PAIRS_ROW(1, 0,
               return region("decides",

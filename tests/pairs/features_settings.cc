@@ -40,6 +40,9 @@ const Row dtypes[] = {
 const Wrap dtype_wraps[] = {
     PAIRS_WRAP(2, kHalf, const AutocastScope on(kBFloat16); return inner(matmul(flat(a), flat(a).t()) * 0.125, b)),
     PAIRS_WRAP(1, 0, const DefaultDTypeScope on(kFloat64); return inner(a, b)),
+    PAIRS_WRAP(2, kHalf, const AutocastScope on(kBFloat16, false);
+               return inner(matmul(flat(a), flat(a).t()) * 0.125, b)),
+    PAIRS_WRAP(1, 0, const DefaultDTypeScope on(kFloat32); return inner(a * (in.index.sum() / 3), b)),
 };
 const Setting dtype_settings[] = {
     {.text = "nothing"},

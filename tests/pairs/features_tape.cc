@@ -62,6 +62,11 @@ const Row inside[] = {
 };
 const Wrap tape_wraps[] = {
     PAIRS_WRAP(2, 0, const NoGradScope off; return inner(a, b)),
+    PAIRS_WRAP(
+        1, 0, const NoGradScope off; {
+          const EnableGradScope on;
+          return inner(a, b);
+        }),
     PAIRS_WRAP(2, 0, Tensor t = inner(a, b); const NoGradScope off; return t.view(t.sizes())),
     PAIRS_WRAP(2, 0, return checkpoint([](const Tensor& p) { return tanh(p) * 2.0; }, inner(a, b))),
     PAIRS_WRAP(2, 0, return Doubled::apply(inner(a, b))),

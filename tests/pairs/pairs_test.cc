@@ -55,6 +55,17 @@ std::vector<unsigned> features_of(std::uint64_t seed, const Pairs& pairs, const 
   return drawn;
 }
 
+/// Of a failure: does a small difference of half types go when no kernels are fused? Fused code keeps float32 between
+/// its operators, which shows where numbers cancel (docs/differences.md).
+bool is_of_rounding(Program p, const std::vector<Call>& calls, const std::string& difference) {
+  if (!p.has(kHalf) || difference.find(": element ") == std::string::npos ||
+      difference.find("apart by 0.0") == std::string::npos || std::getenv("PAIRS_KNOWN_FAIL"))
+    return false;
+  p.mode = "no-fuse";
+  Counts counts;
+  return check(p, calls, counts).empty();
+}
+
 TEST(Pairs, EagerAndCompiledAgree) {
   const std::uint64_t first = from_environment("PAIRS_SEED", 0),
                       programs = from_environment("PAIRS_PROGRAMS", ~0ull - first);
@@ -95,6 +106,10 @@ TEST(Pairs, EagerAndCompiledAgree) {
     const std::string shrunk = check(p, calls, again), text = print(p, calls);
     if (const Known* k = known_kind(text, shrunk)) {
       ++known[k->name];
+      continue;
+    }
+    if (is_of_rounding(p, calls, shrunk)) {
+      ++known["values of half types that fused code rounds once, where they cancel"];
       continue;
     }
     ++failures;

@@ -24,6 +24,7 @@ struct Program {
   std::vector<Step> steps;
   std::vector<Chosen> settings;
   std::vector<unsigned> results;
+  std::string mode = "full";  ///< CompileOptions::mode
   bool has(unsigned flags) const;
   bool derives() const;
   bool beside() const;  ///< two threads call it at once

@@ -115,11 +115,14 @@ TEST(CustomOperatorsDocument, OperatorPatternAndPass) {
 }
 
 TEST(CustomOperatorsDocument, PairOfAFunctionAndItsDerivative) {
-  rp::register_pattern("my_attention",
-                       [](rp::Tensor q, rp::Tensor k, rp::Tensor v) { return rp::matmul(rp::softmax(rp::matmul(q, k.mT()) * 0.125, -1), v); },
-                       [](rp::Tensor q, rp::Tensor k, rp::Tensor v) { return rp::scaled_dot_product_attention(q, k, v); },
-                       std::tuple(rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64})),
-                       {.with_derivative = true});
+  rp::register_pattern(
+      "my_attention",
+      [](rp::Tensor q, rp::Tensor k, rp::Tensor v) {
+        return rp::matmul(rp::softmax(rp::matmul(q, k.mT()) * 0.125, -1), v);
+      },
+      [](rp::Tensor q, rp::Tensor k, rp::Tensor v) { return rp::scaled_dot_product_attention(q, k, v); },
+      std::tuple(rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64}), rp::randn({2, 4, 8, 64})),
+      {.with_derivative = true});
   auto attention = [](rp::Tensor q, rp::Tensor k, rp::Tensor v) {
     return rp::matmul(rp::softmax(rp::matmul(q, k.mT()) * 0.125, -1), v).square().mean();
   };

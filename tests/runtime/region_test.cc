@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -216,6 +217,49 @@ TEST(Region, EqualOnesAreLoweredOnce) {
   const std::string text = f.explain();
   EXPECT_EQ(count(text, "= reprise::region(region("), 12u) << text;  // backward without the first and the last
   for (const char* name : {"layers[0].layer", "layers[6].layer"}) EXPECT_NE(text.find(name), std::string::npos) << name;
+}
+
+// Each layer's weights have a size that no other layer names: equal ones are taken for one, in the backward, too.
+TEST(Region, SizesOfWeightsAloneMakeNoOtherBody) {
+  constexpr int kLayers = 6;
+  std::vector<Tensor> in, out;
+  for (int i = 0; i < kLayers; ++i) {
+    in.push_back((ones({4, 12}) * (0.05 * (i + 1))).requires_grad_());
+    out.push_back((ones({12, 4}) * (0.03 * (i + 1))).requires_grad_());
+  }
+  const auto net = [&](const Tensor& x) {
+    Tensor h = x;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      h = region(
+          "layer", [&](const Tensor& x) { return x + matmul(tanh(matmul(x, in[i])), out[i]); }, h);
+    return h;
+  };
+  auto f = compile(net, {.name = "net"});
+  const auto gradients = [&](const Tensor& y) {
+    y.sum().backward();
+    Tensors all;
+    for (Tensors* list : {&in, &out})
+      for (Tensor& w : *list) all.push_back(w.grad()), w.set_grad(Tensor());
+    return shown(all);
+  };
+  const auto expect_same = [&] {
+    const Tensor x = arange(8, {.dtype = kFloat32}).view({2, 4}) * 0.1;
+    const std::string compiled = gradients(f(x));
+    EXPECT_EQ(compiled, gradients(net(x)));
+  };
+  expect_same();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
+  const std::string text = f.explain(), call = "= reprise::region(region(";
+  std::set<std::string> bodies;
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1))
+    bodies.insert(text.substr(at, text.find('\n', at) - at));
+  // Of the first layer no gradient of x is wanted: it is like no other one, and a part of the function.
+  EXPECT_EQ(count(text, call), 2u * (kLayers - 1)) << text;
+  EXPECT_LE(bodies.size(), 3u) << text;
+  // Layers that are not equal any more are another specialization.
+  in[2] = (ones({4, 9}) * 0.2).requires_grad_(), out[2] = (ones({9, 4}) * 0.1).requires_grad_();
+  expect_same();
+  EXPECT_EQ(f.stats().eager_fallbacks, 0) << f.stats().last_fallback_reason;
 }
 
 TEST(Region, SaysWhyItIsAPartOfItsFunction) {
