@@ -56,6 +56,25 @@ class SettingsScope {
   const graph::ThreadState before_;
 };
 
+/// A tensor that a node needs as it was when the node saved it.
+class Kept {
+ public:
+  Kept() = default;
+  explicit Kept(const Tensor& t) : tensor_(t), version_(t.defined() ? version_of(*t.impl()) : 0) {}
+  bool defined() const { return tensor_.defined(); }
+  const Tensor& get(SourceLoc loc) const {
+    if (tensor_.defined() && version_of(*tensor_.impl()) != version_)
+      fail(ErrorCode::InvalidArgument, "checkpoint", loc,
+           "a tensor that its derivative needs was written since, in place", last_write_text(tensor_),
+           "; write to a copy (clone()), or later");
+    return tensor_;
+  }
+
+ private:
+  Tensor tensor_;
+  std::uint64_t version_ = 0;
+};
+
 /// One call, held by what its nodes have saved.
 struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   Function f;
@@ -69,7 +88,7 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
   std::size_t numbered = 0;
   Mutex mu;  // while it runs again
   /// What the second run has given and nobody has asked for yet.
-  std::unordered_map<std::size_t, Tensor> again REPRISE_GUARDED_BY(mu);
+  std::unordered_map<std::size_t, Kept> again REPRISE_GUARDED_BY(mu);
 
   bool is_kept(const Tensor& t) const {
     const Edge e = edge_of(t);
@@ -86,7 +105,7 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
     if (at == again.end())
       fail(ErrorCode::InvalidArgument, "checkpoint", loc, "run again, the function computes something else: tensor ",
            number, " of ", numbered, " that its derivative needs is not there");
-    return at->second;
+    return at->second.get(loc);
   }
 
   void run_again();
@@ -95,11 +114,12 @@ struct Checkpoint : std::enable_shared_from_this<Checkpoint> {
 struct Packed {
   std::shared_ptr<Checkpoint> of;
   std::size_t number = 0;
-  Tensor kept;  // where it is
+  Kept kept;  // where it is
+  SourceLoc loc;
 };
 Tensor unpack(const SavedTensorHooks::Packed& p) {
   auto& packed = *static_cast<Packed*>(p.get());
-  return packed.kept.defined() ? packed.kept : packed.of->take(packed.number);
+  return packed.kept.defined() ? packed.kept.get(packed.loc) : packed.of->take(packed.number);
 }
 
 /// While it lives, nodes of this thread save so.
@@ -136,8 +156,8 @@ void Checkpoint::run_again() {
   std::size_t next = 0;
   Hooks hooks({[&](const Tensor& without, const Tensor& t) REPRISE_REQUIRES(mu) -> SavedTensorHooks::Packed {
                  const std::size_t n = next++;
-                 if (!is_kept(t)) again[n] = without;
-                 return std::make_shared<Packed>(Packed{nullptr, n, without});
+                 if (!is_kept(t)) again[n] = Kept(without);
+                 return std::make_shared<Packed>(Packed{nullptr, n, Kept(without), loc});
                },
                std::make_shared<const std::function<Tensor(const SavedTensorHooks::Packed&)>>(unpack)});
   const SettingsScope set(settings);
@@ -169,8 +189,8 @@ std::vector<Tensor> run(const CheckpointRule& rule, Function f, std::vector<Tens
   c->begun = sequence_now();
   Hooks hooks({[c](const Tensor& without, const Tensor& t) -> SavedTensorHooks::Packed {
                  const std::size_t n = c->numbered++;
-                 if (c->is_kept(t)) return std::make_shared<Packed>(Packed{nullptr, n, without});
-                 return std::make_shared<Packed>(Packed{c, n, Tensor()});
+                 if (c->is_kept(t)) return std::make_shared<Packed>(Packed{nullptr, n, Kept(without), c->loc});
+                 return std::make_shared<Packed>(Packed{c, n, Kept(), c->loc});
                },
                std::make_shared<const std::function<Tensor(const SavedTensorHooks::Packed&)>>(unpack)});
   const graph::RandomLogScope numbers(c->random);

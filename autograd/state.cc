@@ -84,7 +84,8 @@ void drop_state(TensorImpl& t) noexcept {
 std::uint64_t version_of(const TensorImpl& t) {
   if (t.keys & (kTracedKey | kWrappedKey)) [[unlikely]]
     return graph::version_with_inner(t);
-  return t.storage->version.load(std::memory_order_relaxed);
+  const std::uint64_t done = t.storage->version.load(std::memory_order_relaxed);
+  return current_trace ? done + current_trace->writes_of(t) : done;
 }
 
 Edge edge_of(const Tensor& t) {

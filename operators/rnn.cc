@@ -3,6 +3,7 @@
 #include "reprise/rnn.h"
 
 #include <cmath>
+#include <optional>
 
 #include "base/errors.h"
 #include "graph/api_args.h"
@@ -13,6 +14,7 @@
 #include "operators/derivatives.h"
 #include "operators/families.h"
 #include "operators/rows.h"
+#include "reprise/settings.h"
 
 namespace reprise {
 
@@ -184,6 +186,19 @@ struct Network {
 template <Cell cell>
 std::vector<Tensor> run(const Tensor& input, std::vector<Tensor> states, const Network& n, const char* op,
                         SourceLoc loc) {
+  // Autocast is of the layer as a whole: its products and its states have one dtype.
+  if (const std::optional<DType> low = autocast_dtype()) {
+    const AutocastScope done(*low, false);
+    auto cast = [&](const Tensor& t) {
+      return t.defined() && is_floating(t.dtype()) && t.dtype() != DType::Float64 ? to(t, *low, loc) : t;
+    };
+    for (Tensor& s : states) s = cast(s);
+    std::vector<Tensor> params;
+    for (const Tensor& p : n.params) params.push_back(cast(p));
+    Network cast_network = n;
+    cast_network.params = params;
+    return run<cell>(cast(input), std::move(states), cast_network, op, loc);
+  }
   const TensorMeta m = checked_meta(input, op, loc);
   const std::int64_t directions = n.bidirectional ? 2 : 1, each = n.has_biases ? 4 : 2;
   if (n.layers < 1 || n.layers > 1 << 16)

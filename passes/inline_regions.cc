@@ -7,6 +7,7 @@
 #include "graph/map_values.h"
 #include "graph/name_scopes.h"
 #include "graph/region_call.h"
+#include "graph/text.h"
 #include "graph/view_column.h"
 #include "passes/pass.h"
 #include "passes/view_chains.h"
@@ -42,9 +43,18 @@ class Inliner {
   void node(const Graph& g, const Node& n, std::vector<ValueId>& to) {
     if (graph::op(n.op).cls == graph::OpClass::Control && (!calls_ || (*calls_)(n)))
       return graph::calls_region(n) ? call(g, n, to) : choice(n, to);
+    const bool is_view = graph::op(n.op).cls == graph::OpClass::View;
+    const bool lies_elsewise = is_view && !same_strides(out_.meta(to[operand(n).v]).layout, g.meta(operand(n)).layout);
+    // Where the body's strides can be viewed so, these may not be.
+    const ValueId given = is_view ? to[operand(n).v] : ValueId{};
+    if (lies_elsewise && n.op == OpId::view && !known_contiguous(out_.meta(given).layout))
+      to[operand(n).v] = out_.add(OpId::clone, {given}, n.info);
     Node& made = graph::append_copy(g, n, out_, to);
     for (ValueId t : n.tied) made.tied.push_back(t ? to[t.v] : ValueId{});
-    if (graph::op(n.op).cls == graph::OpClass::View) move_view(g, n, made);
+    if (!is_view) return;
+    to[operand(n).v] = given;
+    if (lies_elsewise) view_anew(made);
+    else move_view(g, n, made);
   }
   /// A region's inputs have offset 0, and what it is called with has any: so have views of it.
   void move_view(const Graph& g, const Node& n, const Node& made) {
@@ -52,6 +62,14 @@ class Inliner {
     if (identical(before.offset, now.offset)) return;
     Layout& view = out_.values[made.results[0].v].meta.layout;
     view.offset = view.offset - before.offset + now.offset;
+  }
+  /// What a body is called with may have other strides than its input, as a value that was written in between has.
+  void view_anew(const Node& made) {
+    if (graph::names_places(made.op))
+      bail(Bail::branch_changes, graph::op(made.op).schema.name.c_str(), made.info.loc,
+           "names places in a tensor from outside that was written, and lies in another way since");
+    const std::vector<TensorMeta> metas = graph::result_metas(out_, graph::op(made.op), made.args, made.info.loc);
+    out_.values[made.results[0].v].meta = metas[0];
   }
   /// Does a body name places in the storage of its input? Then that begins where the input does.
   static bool names_places_in(const Graph& body, ValueId input) {

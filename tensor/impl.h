@@ -126,6 +126,8 @@ struct TraceHook {
   [[noreturn]] virtual void not_traceable(Bail, const char* what, SourceLoc) = 0;
   /// A real tensor as the trace sees it: it becomes an implicit input.
   virtual const TracedTensor& traced_of_captured(const Tensor&) = 0;
+  /// How often the trace has written to a real tensor so far, which is written when all has gone well.
+  virtual std::uint64_t writes_of(const TensorImpl&) const noexcept { return 0; }
   // What is done to handles (tensor/variable.cc).
   virtual void handle_read(const Tensor& from) noexcept = 0;                        ///< of a real tensor: it is copied
   virtual void handle_made(const Tensor&, const Tensor& from) noexcept = 0;         ///< as a copy or by moving one

@@ -12,7 +12,8 @@
 /// * directions, batch, hidden] (without a batch [layers * directions, hidden]); undefined: zeros. Results: the last
 /// layer's outputs at each time, [..., hidden * directions] in input's order, and hx after the last step. One dtype,
 /// floats (DTypeMismatch); sizes that do not fit and no steps: ShapeMismatch. dropout (with train) is between the
-/// layers. The time is symbolic: one compilation serves sequences of any length.
+/// layers. Under AutocastScope a layer is cast as a whole, but for float64 tensors. The time is symbolic: one
+/// compilation serves sequences of any length.
 namespace reprise REPRISE_VISIBLE {
 
 /// (outputs, h_n, c_n). hx: {h_0, c_0}, or empty.

@@ -77,13 +77,13 @@ void collect(const Expr* e, std::vector<const Expr*>& told) {
   for (const Expr* a : e->args()) collect(a, told);
 }
 
-/// A value has the layout that an input has here, which need not be the graph's. Places in a storage are those of one
-/// that lies row by row; another shape is one of the elements in their order.
+/// A value has the layout that an input has here, which need not be the graph's. Places in a storage are those of
+/// one that lies row by row, and holds nothing else; another shape is one of the elements in their order.
 std::vector<Tensor> call_node(graph::OpId op, std::vector<CallArg>& args, SourceLoc loc) {
   auto self = [&]() -> const Tensor& { return *std::get<const Tensor*>(args[0]); };
   if (graph::depends_on_strides(op)) return {self().reshape(std::get<IntArrayRef>(args[1]), loc)};
   if (!graph::names_places(op)) return graph::calln(op, args, loc);
-  const Tensor row_by_row = self().contiguous(loc);
+  const Tensor row_by_row = self().contiguous(loc).clone(loc);  // from its storage's first element on
   args[0] = &row_by_row;
   return graph::calln(op, args, loc);
 }

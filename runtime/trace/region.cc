@@ -331,7 +331,8 @@ std::vector<Tensor> add_region_on_tape(Tracer& tracer, TracedBranch body, const 
   const FunctionForward forward = [&](FunctionContext& c) {
     std::vector<Tensor> made = tracer.add_region(known->forward, body.operands, name, loc);
     std::vector<Tensor> saved;
-    for (const RegionCut::Saved& s : known->saved) saved.push_back(s.is_operand ? operands[s.index] : made[s.index]);
+    for (const RegionCut::Saved& s : known->saved)
+      saved.push_back(s.is_operand ? operands[s.index].clone(loc) : made[s.index]);
     c.save_for_backward(std::move(saved));
     std::vector<Tensor> constant(made.begin() + static_cast<std::ptrdiff_t>(results), made.end());
     for (std::size_t i = 0; i < results; ++i)

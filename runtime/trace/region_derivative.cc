@@ -97,9 +97,16 @@ Tensor zeros_of(const Tensor& t) { return t.new_zeros(t.sizes()); }
 
 Tensor reversed(const Tensor& t) { return t.flip({0}); }
 
+/// A walk with create_graph wants gradients that are on the tape, as those of this one node are not.
+void refuse_second(const char* op, SourceLoc loc) {
+  if (graph::setting(graph::Setting::NoGrad) == 0)
+    bail(Bail::branch_changes, op, loc, "a derivative of its derivative is asked for");
+}
+
 std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads) {
   auto& of = *static_cast<OfScan*>(c.more.get());
   check_in_trace(of.tracer, "scan", of.loc);
+  refuse_second("scan", of.loc);
   const std::vector<Tensor> saved = c.saved_tensors();
   const std::size_t given_to = of.carried + of.stacked;
   const auto operand = [&](std::size_t i) -> const Tensor& { return saved[i - of.carried]; };
@@ -182,6 +189,7 @@ struct OfCond {
 std::vector<Tensor> cond_backward(FunctionContext& c, std::vector<Tensor> grads) {
   auto& of = *static_cast<OfCond*>(c.more.get());
   check_in_trace(of.tracer, "cond", of.loc);
+  refuse_second("cond", of.loc);
   const std::vector<Tensor> saved = c.saved_tensors();
   std::vector<std::size_t> wanted;  // of saved
   for (std::size_t i = 1; i < saved.size(); ++i)
@@ -275,6 +283,12 @@ TracedBranch with_draws(Tracer& tracer, TracedBranch b, std::size_t at, Int turn
 
 namespace {
 
+/// What the node runs again for its derivative, by the values that it has seen: its operands may be written behind it,
+/// also where no derivative of an operator in it would need them. A copy is the value itself in the graph.
+void keep_as_they_are(std::vector<Tensor>& operands, SourceLoc loc) {
+  for (Tensor& t : operands) t = t.clone(loc);
+}
+
 /// Results of a node of the tape that want no gradient.
 std::vector<Tensor> unwanted(const std::vector<Tensor>& made, const std::vector<bool>& wants) {
   std::vector<Tensor> all;
@@ -298,8 +312,7 @@ std::vector<Tensor> add_scan_on_tape(Tracer& tracer, TracedBranch body, std::siz
       OfScan{tracer, body.graph, wants.results, carried, stacked, operands.size(), turns, loc});
   const FunctionForward forward = [&](FunctionContext& c) {
     std::vector<Tensor> saved(operands.begin() + static_cast<std::ptrdiff_t>(carried), operands.end());
-    for (Tensor& t : saved)
-      if (writes.is_target(t)) t = t.clone(loc);
+    keep_as_they_are(saved, loc);
     std::vector<Tensor> made = tracer.add_loop(std::move(body), carried, stacked, turns, loc, kBodyOfScan, true);
     const std::vector<Tensor> states(made.end() - static_cast<std::ptrdiff_t>(carried), made.end());
     saved.insert(saved.end(), states.begin(), states.end());
@@ -340,8 +353,7 @@ std::vector<Tensor> add_cond_on_tape(Tracer& tracer, const Tensor& pred, TracedB
       OfCond{tracer, {then.graph, otherwise.graph}, {then.operands.size(), otherwise.operands.size()}, loc});
   const FunctionForward forward = [&](FunctionContext& c) {
     std::vector<Tensor> saved = operands;
-    for (Tensor& t : saved)
-      if (writes.is_target(t)) t = t.clone(loc);
+    keep_as_they_are(saved, loc);
     std::vector<Tensor> made = tracer.add_cond(pred, std::move(then), std::move(otherwise), loc);
     c.save_for_backward(std::move(saved));
     c.mark_non_differentiable(unwanted(made, wants.results));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/state.h"
 #include "base/bail.h"
+#include "graph/thread_state.h"
 #include "reprise/ops.h"
 #include "runtime/trace/region_operands.h"
 #include "tensor/impl.h"
@@ -18,6 +20,12 @@ void refuse(RegionKind kind, SourceLoc loc, const char* what) {
 }
 
 void check_target(const Tracer& tracer, const Tensor& t, RegionKind kind, SourceLoc loc) {
+  // An error, but only where there is a turn, or that branch is taken.
+  const Tensor seen = tracer.as_seen(t);
+  const autograd::State* s = autograd::state_of(seen);
+  if (s && graph::setting(graph::Setting::NoGrad) == 0 && s->requires_grad() &&
+      autograd::is_leaf(s->view ? s->view->base : seen))
+    refuse(kind, loc, "that is a leaf, or a view of one");
   if (tracer.sees_bases()) refuse(kind, loc, "that it sees under several names");
   if (!known_contiguous(user_meta_of(t).layout)) refuse(kind, loc, "whose elements do not stand row by row");
 }
@@ -89,10 +97,6 @@ RegionWrites RegionWrites::of_branches(Tracer& tracer, TracedBranch& then, Trace
     }
   }
   return w;
-}
-
-bool RegionWrites::is_target(const Tensor& t) const {
-  return std::any_of(writes_.begin(), writes_.end(), [&](const Write& w) { return w.target.impl() == t.impl(); });
 }
 
 std::vector<Tensor> RegionWrites::write_back(std::vector<Tensor> results, SourceLoc loc, std::size_t first) const {

@@ -20,8 +20,6 @@ class RegionWrites {
   /// Of cond: what either branch writes is a result of both, behind those that they have.
   static RegionWrites of_branches(Tracer&, TracedBranch& then, TracedBranch& otherwise, SourceLoc);
 
-  /// Is it, as the tape knows it, written back? What backward needs of it is another tensor then.
-  bool is_target(const Tensor&) const;
   /// Writes back what the region has given, of which `first` results stand in the place of none; the others are left.
   std::vector<Tensor> write_back(std::vector<Tensor> results, SourceLoc, std::size_t first = 0) const;
 

@@ -331,6 +331,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// When the function has run: what it assigned to variables is read from others, also where that changes nothing in
   /// this call.
   void capture_assigned();
+  /// Does a tensor that it has assigned to a variable want a gradient, or show memory of one that does?
+  bool assigns_on_tape() const;
 
   // ---- derivatives (joint.h)
   const std::vector<Tensor>& results() const { return results_; }
@@ -442,6 +444,7 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
 
   // ---- TraceHook
   [[noreturn]] void not_traceable(Bail, const char* what, SourceLoc) override;
+  std::uint64_t writes_of(const TensorImpl& real) const noexcept override;
   const TracedTensor& traced_of_captured(const Tensor& t) override;
   void note_loss(const Tensor&) override;
   void note_gradient(const Tensor& gradient, const Tensor& of) override;

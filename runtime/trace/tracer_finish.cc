@@ -11,6 +11,7 @@
 #include "passes/functionalize.h"
 #include "passes/pass.h"
 #include "runtime/call/declared.h"
+#include "runtime/trace/joint.h"
 #include "runtime/trace/tracer.h"
 #include "runtime/trace/written_memory.h"
 #include "tensor/impl.h"
@@ -73,6 +74,12 @@ void Tracer::add_outliving() {
 void Tracer::capture_assigned() {
   Work work(*this);
   for (const Tensor* at : out_.variables->decisive()) found(*at, {});
+}
+
+bool Tracer::assigns_on_tape() const {
+  const std::vector<const Tensor*> assigned = out_.variables->assigned();
+  return std::any_of(assigned.begin(), assigned.end(),
+                     [](const Tensor* at) { return at->defined() && wants_or_shows(*at->impl()); });
 }
 
 // A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose

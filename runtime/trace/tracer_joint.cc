@@ -25,6 +25,11 @@ int Tracer::captured_input(const Tensor& real) const {
   return at == captured_inputs_.end() ? -1 : static_cast<int>(at->second);
 }
 
+std::uint64_t Tracer::writes_of(const TensorImpl& real) const noexcept {
+  const auto at = captured_inputs_.find(&real);
+  return at == captured_inputs_.end() ? 0 : inputs_[at->second].storage->writes;
+}
+
 namespace {
 
 TracedRef* traced_ref(const Tensor& t) { return t.impl()->trace ? static_cast<TracedRef*>(t.impl()->trace) : nullptr; }

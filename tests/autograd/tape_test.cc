@@ -349,5 +349,34 @@ TEST(Tape, AFilledElementCountsOnce) {
       }
 }
 
+// What the second run of a checkpoint keeps is checked as what the first one would have kept.
+TEST(Tape, ACheckpointSeesThatItsFunctionWritesWhatItNeeds) {
+  const auto written = [](const Tensor& x, const Tensor& w) {
+    Tensor sum = zeros({3}), y = x;
+    for (int i = 0; i < 3; ++i) {
+      sum.add_(y);
+      y = (y * w + x * sum).tanh();
+    }
+    return y;
+  };
+  const auto apart = [](const Tensor& x, const Tensor& w) {
+    Tensor sum = zeros({3}), y = x;
+    for (int i = 0; i < 3; ++i) {
+      sum = sum + y;
+      y = (y * w + x * sum).tanh();
+    }
+    return y;
+  };
+  const Tensor x = leaf({1, 2, 3}), w = leaf({0.5, 0.25, -1});
+  EXPECT_THROW(written(x, w).sum().backward(), Error);
+  EXPECT_THROW(checkpoint(written, x, w).sum().backward(), Error);
+  const Tensor got = grad({checkpoint(apart, x, w).sum()}, {w})[0];
+  EXPECT_TRUE(allclose(got, grad({apart(x, w).sum()}, {w})[0]));
+  // What it is given may not be written either, but behind its derivative.
+  const Tensor given = x * 2.0, y = checkpoint(apart, given, w);
+  given.add_(1.0);
+  EXPECT_THROW(y.sum().backward(), Error);
+}
+
 }  // namespace
 }  // namespace reprise::test

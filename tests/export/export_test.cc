@@ -12,6 +12,7 @@
 #include "reprise/autograd.h"
 #include "reprise/generator.h"
 #include "reprise/library.h"
+#include "reprise/map.h"
 #include "reprise/nn.h"
 #include "reprise/reprise.h"
 #include "reprise/shape_only.h"
@@ -249,6 +250,26 @@ TEST(Export, FunctionsAreToldThatTheyAreExported) {
   std::thread([&] { doubled(x); }).join();
   doubled(x);
   EXPECT_EQ(seen, (Told{{false, false}, {false, false}}));
+}
+
+// What a body writes to its slice through a view names places in the slice, which stands anywhere in its storage.
+TEST(Export, LoopsWriteTheirSlices) {
+  using Body = Tensor (*)(const Tensor& x);
+  const Body bodies[] = {[](const Tensor& x) { return x.t()[1].fill_(0.5), x * 1.0; },
+                         [](const Tensor& x) { return x[1].add_(2.0), x * 2.0; },
+                         [](const Tensor& x) { return x.t()[0].add_(x.t()[2]), x + 1.0; },
+                         [](const Tensor& x) { return x.as_strided({2}, {2}).mul_(3.0), x * 1.0; }};
+  for (const Body body : bodies) {
+    const auto f = [body](const Tensor& xs) { return map(body, xs); };
+    const auto given = [](int n) { return arange(6 * n, {.dtype = kFloat32}).view({n, 2, 3}); };
+    export_program(f, std::tuple(given(2))).save(folder() + "slices.rpx");
+    const LoadedProgram loaded = load_program(folder() + "slices.rpx");
+    for (const int n : {2, 3, 1}) {
+      const Tensor mine = given(n), its = given(n);
+      EXPECT_TRUE(equal(f(mine), loaded(its)[0])) << n;
+      EXPECT_TRUE(equal(mine, its)) << n;
+    }
+  }
 }
 
 struct Big : nn::Callable<Big> {

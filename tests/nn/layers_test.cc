@@ -185,6 +185,30 @@ TEST(Layers, RecurrentNetworksHaveTheirFilesNames) {
   close(std::get<0>(loaded.lstm(x)), std::get<0>(saved.lstm(x)));
 }
 
+// A recurrent layer is cast as a whole: its products and its states have one dtype.
+TEST(RecurrentLayers, AutocastCastsThemWhole) {
+  const nn::LSTM lstm(3, 4, {.num_layers = 2, .bidirectional = true});
+  const nn::GRU gru(3, 4);
+  const nn::RNN rnn(3, 4);
+  const Tensor x = rand({5, 2, 3});
+  const auto all = [&](const Tensor& t) {
+    return std::vector<Tensor>{std::get<0>(lstm(t)), std::get<1>(lstm(t)), gru(t).first, rnn(t).second};
+  };
+  const auto casts = [&](const Tensor& t) {
+    const AutocastScope on(kBFloat16);
+    return all(t);
+  };
+  auto compiled = compile(casts);
+  const std::vector<Tensor> exact = all(x), eager = casts(x), got = compiled(x);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    EXPECT_EQ(eager[i].dtype(), kBFloat16) << i;
+    EXPECT_EQ(got[i].dtype(), kBFloat16) << i;
+    EXPECT_TRUE(allclose(eager[i].to(kFloat32), exact[i], 2e-2, 2e-2)) << i;
+    EXPECT_TRUE(allclose(got[i].to(kFloat32), eager[i].to(kFloat32), 2e-2, 1e-2)) << i;
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+}
+
 TEST(Layers, CellsAreOneStep) {
   manual_seed(8);
   const nn::LSTMCell lstm(3, 4);
