@@ -58,6 +58,13 @@ const Row scans[] = {
                   },
                   std::pair(row_of_zeros(a), zeros({}, a.options())), flat(a));
               in.row.mul_(0.5).add_(s.second + ys.second.sum() * 0.25); return ys.first + s.first),
+    PAIRS_ROW(
+        2, 0,
+        const Tensor y = scan([&](const Tensor& s, const Tensor& x) { return s * 0.5 + x * softmax(var.a, -1).sum(); },
+                              row_of_zeros(a), flat(a));
+        var.a.mul_(0.5); return y),
+    PAIRS_ROW(1, 0, const Tensor y = map([&](const Tensor& x) { return tanh(x + in.y.sum()); }, flat(a));
+              in.y.add_(0.25); return y),
     PAIRS_ROW(2, 0, Tensor z = a + 1.0; scan(
                   [&](const Tensor& s, const Tensor& x) {
                     z.slice(0, 0, 1).add_(x.sum());
@@ -214,6 +221,12 @@ const Row regions[] = {
                                                                        };
         const auto [y, m] = region("mean", layer, flat(a)); const auto [z, k] = region("mean", layer, y);
         in.row.mul_(0.5).add_(m + k); return z),
+    PAIRS_ROW(2, 0, const Tensor v = in.y; return twice_region(
+                  flat(a),
+                  [&](const Tensor& t) {
+                    v.select(0, 0).add_(v.select(0, -1) * 0.25);
+                    return matmul(t, matmul(v.t(), v).sum().view({1, 1}).expand({t.size(1), t.size(1)})) * 0.1;
+                  })),
     PAIRS_ROW(1, 0, Tensor last; region("assigns", [&] { last = cumsum(a, -1); }); return last),
     PAIRS_ROW(1, 0,
               return region("decides",
