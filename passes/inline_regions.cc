@@ -47,7 +47,7 @@ class Inliner {
     const bool lies_elsewise = is_view && !same_strides(out_.meta(to[operand(n).v]).layout, g.meta(operand(n)).layout);
     // Where the body's strides can be viewed so, these may not be.
     const ValueId given = is_view ? to[operand(n).v] : ValueId{};
-    if (lies_elsewise && n.op == OpId::view && !known_contiguous(out_.meta(given).layout))
+    if (lies_elsewise && graph::depends_on_strides(n.op) && !known_contiguous(out_.meta(given).layout))
       to[operand(n).v] = out_.add(OpId::clone, {given}, n.info);
     Node& made = graph::append_copy(g, n, out_, to);
     for (ValueId t : n.tied) made.tied.push_back(t ? to[t.v] : ValueId{});

@@ -57,8 +57,8 @@ class Flow {
 
   /// By result of a node that runs regions; empty: of another one.
   std::vector<bool> of_regions(const Node& n, const std::vector<bool>& wants) {
+    if (graph::op(n.op).cls != graph::OpClass::Control) return {};
     const bool loops = graph::turns_of(n) != nullptr, calls = graph::calls_region(n);
-    if (!loops && !calls && n.op != graph::OpId::cond) return {};
     std::vector<bool> inputs;
     auto add = [&](std::size_t arg) {
       for (ValueId v : std::get<std::vector<ValueId>>(n.args[arg])) inputs.push_back(wants[v.v]);
