@@ -7,6 +7,7 @@
 #include "base/bail.h"
 #include "graph/thread_state.h"
 #include "reprise/ops.h"
+#include "runtime/trace/joint.h"
 #include "runtime/trace/region_operands.h"
 #include "tensor/impl.h"
 
@@ -23,6 +24,9 @@ void check_target(const Tracer& tracer, const Tensor& t, RegionKind kind, Source
   // An error, but only where there is a turn, or that branch is taken.
   const Tensor seen = tracer.as_seen(t);
   const autograd::State* s = autograd::state_of(seen);
+  // The old view's place on the tape would be that of an operand, whose hooks are the caller's.
+  if (s && s->view && wants_or_shows(*seen.impl()) && tracer.is_input(t))
+    refuse(kind, loc, "that is a view of what the tape knows");
   if (s && graph::setting(graph::Setting::NoGrad) == 0 && s->requires_grad() &&
       autograd::is_leaf(s->view ? s->view->base : seen))
     refuse(kind, loc, "that is a leaf, or a view of one");
