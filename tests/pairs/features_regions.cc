@@ -60,7 +60,7 @@ const Row scans[] = {
               in.row.mul_(0.5).add_(s.second + ys.second.sum() * 0.25); return ys.first + s.first),
     PAIRS_ROW(
         2, 0,
-        const Tensor y = scan([&](const Tensor& s, const Tensor& x) { return s * 0.5 + x * softmax(var.a, -1).sum(); },
+        const Tensor y = scan([&](const Tensor& s, const Tensor& x) { return s * 0.5 + x * softmax(var.a, -1).mean(); },
                               row_of_zeros(a), flat(a));
         var.a.mul_(0.5); return y),
     PAIRS_ROW(1, 0, const Tensor y = map([&](const Tensor& x) { return tanh(x + in.y.sum()); }, flat(a));
