@@ -2,10 +2,11 @@
 """check_headers.py [--all] [HEADER...]: every header compiles without what its includer happens to include before it.
 
 A header that its own source includes first is left to that source. The others are compiled, those that users include
-with c++ and with clang++ (where there is one) and with the warnings of strict programs. A header and one that it includes share a compilation, the included one
-first: what the first lacks, nobody has included yet, and what the second lacks, the first does not bring, for the
-second includes all that the first does. --all: each header alone, those with a source too, and each source alone (builds
-compile sources of a folder together, where one may miss what another includes). HEADER...: these, each alone.
+with c++ and with clang++ (where there is one) and with the warnings of strict programs. A header and one that it
+includes share a compilation, the included one first: what the first lacks, nobody has included yet, and what the second
+lacks, the first does not bring, for the second includes all that the first does. --all: each header alone, those with a
+source too, and each source alone (builds compile sources of a folder together, where one may miss what another
+includes). HEADER...: these, each alone.
 
 A finding is a line. JOBS: compilations at once (default: processors)."""
 

@@ -78,8 +78,12 @@ void Tracer::capture_assigned() {
 
 bool Tracer::assigns_on_tape() const {
   const std::vector<const Tensor*> assigned = out_.variables->assigned();
-  return std::any_of(assigned.begin(), assigned.end(),
-                     [](const Tensor* at) { return at->defined() && wants_or_shows(*at->impl()); });
+  return std::any_of(assigned.begin(), assigned.end(), [&](const Tensor* at) {
+    if (!at->defined()) return false;
+    if (wants_or_shows(*at->impl()) || !at->impl()->trace) return wants_or_shows(*at->impl());
+    const std::int32_t i = static_cast<const TracedRef&>(*at->impl()->trace).storage->outermost().input;
+    return i >= 0 && wants_or_shows(*as_seen(inputs_[static_cast<std::size_t>(i)].tensor).impl());
+  });
 }
 
 // A written input must be alone in its memory: with what may be another one at the next call, nobody knows whose
