@@ -57,11 +57,15 @@ graph::CallArg without_tensors(const graph::NodeArg& a, F&& number, std::deque<I
       a);
 }
 
-/// While it lives, autocast is off and floats are float32: a graph says what it computes, whatever is set for the
-/// thread that calls what was traced before.
+/// While it lives, autocast is off and the default dtype is `floats`: a graph says what it computes, whatever is set
+/// for the thread that calls what was traced before.
 class SettingsOfGraphs {
+ public:
+  explicit SettingsOfGraphs(DType floats = DType::Float32) : floats_(floats) {}
+
+ private:
   const AutocastScope no_casts_{DType::BFloat16, false};
-  const DefaultDTypeScope floats_{DType::Float32};
+  const DefaultDTypeScope floats_;
 };
 
 /// Nodes that are no plain call of an operator: those with written views, and those that give no result.

@@ -16,7 +16,6 @@
 #include "passes/registered.h"
 #include "reprise/autograd.h"
 #include "reprise/partition.h"
-#include "reprise/settings.h"
 #include "runtime/trace/gradients.h"
 #include "runtime/trace/graph_call.h"
 #include "runtime/trace/joint_table.h"
@@ -26,9 +25,7 @@ namespace reprise::detail {
 
 std::vector<Tensor> BackwardFunction::operator()(const std::vector<Tensor>& tensors,
                                                  const std::vector<Int>& numbers) const {
-  // What the thread's settings mean has been decided when the joint graph was traced.
-  const AutocastScope none(DType::BFloat16, false);
-  const DefaultDTypeScope floats(of->default_dtype);
+  const SettingsOfGraphs said(of->default_dtype);
   return call_graph(of->graph, tensors, NumbersOf(of->numbers, numbers));
 }
 

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/engine.h"
 #include "base/bail.h"
 #include "base/errors.h"
 #include "graph/interpreter.h"
@@ -166,9 +165,7 @@ TracedBranch trace_joint(Tracer& tracer, const graph::Graph& body, const std::ve
   try {
     std::vector<Tensor> outputs;
     {
-      const SettingsOfGraphs said;
-      const autograd::NoNumbersYet traced;
-      const EnableGradScope on;
+      const TracedAgain on_tape;
       std::vector<Tensor> leaves, roots, weights, given;
       {
         std::vector<Tensor> inputs;
@@ -249,12 +246,12 @@ struct OfRegion {
 std::vector<Tensor> region_backward(FunctionContext& c, std::vector<Tensor> grads) {
   auto& of = *static_cast<OfRegion*>(c.more.get());
   check_in_trace(of.tracer, "region", of.loc);
-  if (graph::setting(graph::Setting::NoGrad) == 0) try {
-      bail(Bail::branch_changes, "region", of.loc, "a derivative of its derivative is asked for");
-    } catch (const Error& e) {
-      of.tracer.inline_region(of.loc, of.name, e);
-      throw;
-    }
+  try {
+    refuse_second("region", of.loc);
+  } catch (const Error& e) {
+    of.tracer.inline_region(of.loc, of.name, e);
+    throw;
+  }
   std::vector<Tensor> operands = c.saved_tensors();
   for (std::uint32_t i : of.cut->tangents) operands.push_back(grads[i]);
   const std::vector<Tensor> made = of.tracer.add_region(of.cut->backward, operands, of.name, of.loc);
@@ -273,9 +270,7 @@ std::vector<Tensor> add_region_on_tape(Tracer& tracer, TracedBranch body, const 
   regions_of(tracer).forget_last();
   const bool writes = std::any_of(body.written.begin(), body.written.end(), [](graph::ValueId v) { return bool(v); });
   bool derives = is_on_tape(tracer, body, operands, 0, kBodyOfRegion, loc);
-  if (derives && writes)
-    bail(Bail::branch_changes, "region", loc,
-         "a body of region writes to a tensor from outside, and computes with tensors that want gradients");
+  if (derives && writes) refuse_on_tape(kBodyOfRegion, loc, "writes to a tensor from outside");
   derives = derives && checked_wants(body, operands, 0, kBodyOfRegion, loc).any();
   if (writes) return tracer.add_region(std::move(body), name, loc);
   RegionsOfTrace& regions = regions_of(tracer);
@@ -394,7 +389,7 @@ std::vector<TensorMeta> metas_of_operands(const std::vector<Tensor>& operands) {
     if (!t.defined() || !t.impl()->trace || (t.impl()->keys & kWrappedKey)) return {};
     if (tracer->tape && graph::setting(graph::Setting::NoGrad) == 0 && wants_gradient(*tracer->as_seen(t).impl()))
       return {};
-    metas.push_back(static_cast<const TracedRef&>(*t.impl()->trace).user_meta);
+    metas.push_back(user_meta_of(t));
   }
   return metas;
 }

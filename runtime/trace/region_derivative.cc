@@ -18,7 +18,6 @@
 #include <memory>
 #include <utility>
 
-#include "autograd/engine.h"
 #include "autograd/state.h"
 #include "base/bail.h"
 #include "base/errors.h"
@@ -27,6 +26,7 @@
 #include "reprise/ops.h"
 #include "runtime/trace/graph_call.h"
 #include "runtime/trace/joint.h"
+#include "runtime/trace/region_operands.h"
 #include "runtime/trace/region_writes.h"
 #include "tensor/impl.h"
 
@@ -41,10 +41,7 @@ std::vector<Tensor> seen_operands(const Tracer& tracer, const TracedBranch& b) {
 bool is_on_tape(const Tracer& tracer, const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried,
                 RegionKind kind, SourceLoc loc) {
   if (!tracer.tape) return false;
-  auto refuse = [&](const char* what) {
-    bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, ' ', what,
-         ", and computes with tensors that want gradients");
-  };
+  const auto refuse = [&](const char* what) { refuse_on_tape(kind, loc, what); };
   if (b.views_want && graph::setting(graph::Setting::NoGrad) == 0)
     refuse("sees tensors from outside under several names");
   // Made while gradients were off, it wants none itself: the tape says what becomes of a write.
@@ -66,10 +63,7 @@ bool is_on_tape(const Tracer& tracer, const TracedBranch& b, const std::vector<T
 RegionWants checked_wants(const TracedBranch& b, const std::vector<Tensor>& operands, std::size_t carried,
                           RegionKind kind, SourceLoc loc) {
   RegionWants w = wants_of_region(b, operands, carried);
-  auto refuse = [&](const char* what) {
-    bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, ' ', what,
-         ", and computes with tensors that want gradients");
-  };
+  const auto refuse = [&](const char* what) { refuse_on_tape(kind, loc, what); };
   if (w.any() && w.cut) refuse("turns gradients off");
   if (w.lost) refuse("gives carried state that wants none, where the first does");
   return w;
@@ -78,6 +72,11 @@ RegionWants checked_wants(const TracedBranch& b, const std::vector<Tensor>& oper
 void check_in_trace(const Tracer& tracer, const char* op, SourceLoc loc) {
   if (around().tracer != &tracer)
     fail(ErrorCode::InvalidArgument, op, loc, "the derivative of a traced region is asked for outside its trace");
+}
+
+void refuse_second(const char* op, SourceLoc loc) {
+  if (graph::setting(graph::Setting::NoGrad) == 0)
+    bail(Bail::branch_changes, op, loc, "a derivative of its derivative is asked for");
 }
 
 namespace {
@@ -96,12 +95,6 @@ struct OfScan {
 Tensor zeros_of(const Tensor& t) { return t.new_zeros(t.sizes()); }
 
 Tensor reversed(const Tensor& t) { return t.flip({0}); }
-
-/// A walk with create_graph wants gradients that are on the tape, as those of this one node are not.
-void refuse_second(const char* op, SourceLoc loc) {
-  if (graph::setting(graph::Setting::NoGrad) == 0)
-    bail(Bail::branch_changes, op, loc, "a derivative of its derivative is asked for");
-}
 
 std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads) {
   auto& of = *static_cast<OfScan*>(c.more.get());
@@ -133,9 +126,7 @@ std::vector<Tensor> scan_backward(FunctionContext& c, std::vector<Tensor> grads)
     const std::size_t sums = states.size(), first_slice = carried.size();
     std::vector<Tensor> wanted;
     {
-      const SettingsOfGraphs said;
-      const autograd::NoNumbersYet traced;
-      const EnableGradScope on;
+      const TracedAgain on_tape;
       std::vector<Tensor> inputs, leaves, roots, weights;
       for (std::size_t i = 0; i < of.operands; ++i) {
         inputs.push_back((i < given_to ? inside[first_slice + i] : operand(i)).detach());
@@ -201,9 +192,7 @@ std::vector<Tensor> cond_backward(FunctionContext& c, std::vector<Tensor> grads)
     try {
       std::vector<Tensor> given, made;
       {
-        const SettingsOfGraphs said;
-        const autograd::NoNumbersYet traced;
-        const EnableGradScope on;
+        const TracedAgain on_tape;
         std::vector<Tensor> inputs, leaves, roots, weights;
         for (std::size_t i = first; i < first + of.operands[b]; ++i) {
           inputs.push_back(saved[i].detach());
@@ -259,8 +248,7 @@ TracedBranch as_scan(TracedBranch b, std::size_t carried, Tensor slices) {
   b.operands[0] = std::move(slices);
   move_behind(b.operands), move_behind(b.written), move_behind(b.graph.inputs);
   b.graph.outputs.erase(b.graph.outputs.begin());
-  for (std::size_t i = 0; i < b.graph.inputs.size(); ++i)
-    b.graph.values[b.graph.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  number_inputs(b.graph);
   return b;
 }
 
@@ -276,8 +264,7 @@ TracedBranch with_draws(Tracer& tracer, TracedBranch b, std::size_t at, Int turn
   b.operands[static_cast<std::size_t>(from)] = turn.mul(b.drawn, loc).add(first, 1, loc);
   auto move = [&](auto& all) { std::rotate(all.begin() + to, all.begin() + from, all.begin() + from + 1); };
   move(b.operands), move(b.written), move(b.graph.inputs);
-  for (std::size_t i = 0; i < b.graph.inputs.size(); ++i)
-    b.graph.values[b.graph.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  number_inputs(b.graph);
   return b;
 }
 

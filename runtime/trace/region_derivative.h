@@ -1,7 +1,10 @@
 #pragma once
 #include <vector>
 
+#include "autograd/engine.h"
 #include "graph/thread_state.h"
+#include "reprise/autograd.h"
+#include "runtime/trace/graph_call.h"
 #include "runtime/trace/region_wants.h"
 #include "runtime/trace/tracer.h"
 
@@ -41,6 +44,14 @@ bool is_on_tape(const Tracer&, const TracedBranch&, const std::vector<Tensor>& o
 /// What of such a region wants a gradient. Bails likewise.
 RegionWants checked_wants(const TracedBranch&, const std::vector<Tensor>& operands, std::size_t carried, RegionKind,
                           SourceLoc);
+/// While it lives, a body is traced once more, on the tape, as its graph says it.
+class TracedAgain {
+  const SettingsOfGraphs said_;
+  const autograd::NoNumbersYet traced_;
+  const EnableGradScope on_;
+};
+/// Bails in a walk with create_graph: its gradients are on the tape, and those of this one node are not.
+void refuse_second(const char* op, SourceLoc);
 /// Throws InvalidArgument unless it is the tracer of this thread's trace.
 void check_in_trace(const Tracer&, const char* op, SourceLoc);
 

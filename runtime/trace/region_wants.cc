@@ -18,7 +18,7 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-/// What wants gradients in a graph whose inputs do as they are told.
+/// Which values of a graph want gradients, where it is told which inputs do.
 class Flow {
  public:
   Flow(const std::vector<std::int32_t>& calls_off, bool& cut) : calls_off_(calls_off), cut_(cut) {}

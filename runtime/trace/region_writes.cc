@@ -1,10 +1,10 @@
 #include "runtime/trace/region_writes.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "autograd/state.h"
-#include "base/bail.h"
 #include "graph/thread_state.h"
 #include "reprise/ops.h"
 #include "runtime/trace/joint.h"
@@ -15,23 +15,21 @@ namespace reprise::detail {
 
 namespace {
 
-void refuse(RegionKind kind, SourceLoc loc, const char* what) {
-  bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, " writes to a tensor from outside ", what,
-       ", and computes with tensors that want gradients");
-}
-
 void check_target(const Tracer& tracer, const Tensor& t, RegionKind kind, SourceLoc loc) {
+  const auto refuse = [&](const char* what) {
+    refuse_on_tape(kind, loc, ("writes to a tensor from outside " + std::string(what)).c_str());
+  };
   // An error, but only where there is a turn, or that branch is taken.
   const Tensor seen = tracer.as_seen(t);
   const autograd::State* s = autograd::state_of(seen);
   // The old view's place on the tape would be that of an operand, whose hooks are the caller's.
   if (s && s->view && wants_or_shows(*seen.impl()) && tracer.is_input(t))
-    refuse(kind, loc, "that is a view of what the tape knows");
+    refuse("that is a view of what the tape knows");
   if (s && graph::setting(graph::Setting::NoGrad) == 0 && s->requires_grad() &&
       autograd::is_leaf(s->view ? s->view->base : seen))
-    refuse(kind, loc, "that is a leaf, or a view of one");
-  if (tracer.sees_bases()) refuse(kind, loc, "that it sees under several names");
-  if (!known_contiguous(user_meta_of(t).layout)) refuse(kind, loc, "whose elements do not stand row by row");
+    refuse("that is a leaf, or a view of one");
+  if (tracer.sees_bases()) refuse("that it sees under several names");
+  if (!known_contiguous(user_meta_of(t).layout)) refuse("whose elements do not stand row by row");
 }
 
 graph::OutputSpec output(graph::ValueId v) {
@@ -57,8 +55,7 @@ RegionWrites RegionWrites::of_loop(Tracer& tracer, TracedBranch& b, std::size_t&
     w.writes_.push_back({tracer.as_seen(b.operands[carried]), carried});
     ++carried;
   }
-  for (std::size_t i = 0; i < g.inputs.size(); ++i)
-    g.values[g.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  number_inputs(g);
   for (std::size_t i = carried; i < carried + stacked; ++i) {
     if (!b.written[i]) continue;
     check_target(tracer, b.operands[i], kind, loc);

@@ -20,7 +20,7 @@ class RegionWrites {
   /// Of cond: what either branch writes is a result of both, behind those that they have.
   static RegionWrites of_branches(Tracer&, TracedBranch& then, TracedBranch& otherwise, SourceLoc);
 
-  /// Writes back what the region has given, of which `first` results stand in the place of none; the others are left.
+  /// Writes new values back, and gives the other results. `first`: how many leading results of the region are left out.
   std::vector<Tensor> write_back(std::vector<Tensor> results, SourceLoc, std::size_t first = 0) const;
 
  private:

@@ -11,6 +11,7 @@
 #include "graph/shape_rules.h"
 #include "graph/text.h"
 #include "graph/while_loop.h"
+#include "runtime/trace/region_operands.h"
 #include "runtime/trace/tracer.h"
 #include "tensor/impl.h"
 
@@ -19,16 +20,6 @@ namespace reprise::detail {
 using graph::NodeArg;
 using graph::OpId;
 using graph::ValueId;
-
-namespace {
-
-TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
-
-std::string shown(const TensorMeta& m) {
-  return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes);
-}
-
-}  // namespace
 
 std::size_t Tracer::begin_body(const std::vector<Tensor>& carried, const std::vector<Tensor>& stacked, SourceLoc loc,
                                std::vector<Tensor>& inside, RegionKind kind) {
@@ -106,8 +97,7 @@ std::vector<Tensor> Tracer::add_loop(TracedBranch body, std::size_t carried, std
     values.push_back(value_of(ref_of(body.operands[i], loc)));
   }
   g.inputs = std::move(inputs), g.outputs = std::move(outputs);
-  for (std::size_t i = 0; i < g.inputs.size(); ++i)
-    g.values[g.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+  number_inputs(g);
   g.compact();
 
   const auto state = static_cast<std::ptrdiff_t>(carried + written.size()),

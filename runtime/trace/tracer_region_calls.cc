@@ -27,12 +27,6 @@ using graph::ValueId;
 
 namespace {
 
-TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
-
-std::string shown(const TensorMeta& m) {
-  return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes);
-}
-
 /// A part of an operand that a branch writes: the view that shows it, and its new value in the branch.
 struct PartOfOperand {
   graph::ViewStep view;
@@ -81,7 +75,7 @@ void take_operands(graph::Graph& g, const std::vector<std::size_t>& at, const st
       inputs[k] = g.inputs.back();
     }
   g.inputs = std::move(inputs);
-  for (std::size_t k = 0; k < metas.size(); ++k) g.values[g.inputs[k].value.v].result = static_cast<std::uint32_t>(k);
+  number_inputs(g);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "base/errors.h"
 #include "graph/parts.h"
 #include "graph/shape_rules.h"
+#include "graph/text.h"
 #include "graph/writers.h"
 #include "passes/functionalize.h"
 #include "passes/view_chains.h"
@@ -36,8 +37,6 @@ using graph::OutputSpec;
 using graph::ValueId;
 
 namespace {
-
-TracedRef& ref_of_traced(const Tensor& t) { return static_cast<TracedRef&>(*t.impl()->trace); }
 
 /// Behind such a write, what was written wants the gradient that it did before it, as no functional graph says.
 bool writes_unseen_by_tape(const graph::Graph& traced, const std::vector<std::int32_t>& calls_off) {
@@ -60,7 +59,6 @@ bool writes_unseen_by_tape(const graph::Graph& traced, const std::vector<std::in
 
 }  // namespace
 
-const TensorMeta& user_meta_of(const Tensor& t) { return ref_of_traced(t).user_meta; }
 bool may_meet(const Tensor& a, const Tensor& b) {
   const TracedRef &x = ref_of_traced(a), &y = ref_of_traced(b);
   return x.storage == y.storage && !graph::known_disjoint(x.user_meta.layout, y.user_meta.layout);
@@ -68,6 +66,18 @@ bool may_meet(const Tensor& a, const Tensor& b) {
 bool is_same_value(const Tensor& a, const Tensor& b) {
   const auto &x = ref_of_traced(a), &y = ref_of_traced(b);
   return &x == &y || (x.value && x.value == y.value && x.storage == y.storage);
+}
+
+std::string shown(const TensorMeta& m) {
+  return std::string(dtype_name(m.dtype)) + " " + graph::sizes_text(m.layout.sizes);
+}
+void number_inputs(graph::Graph& g) {
+  for (std::size_t i = 0; i < g.inputs.size(); ++i)
+    g.values[g.inputs[i].value.v].result = static_cast<std::uint32_t>(i);
+}
+void refuse_on_tape(RegionKind kind, SourceLoc loc, const char* what) {
+  bail(Bail::branch_changes, kind.op, loc, kind.part, " of ", kind.op, ' ', what,
+       ", and computes with tensors that want gradients");
 }
 
 Tracer::AtDepth::AtDepth(Tracer& tracer, std::size_t d) : t(tracer), depth(d), before(tracer.depth_) {
