@@ -21,7 +21,7 @@
 #include "base/warning.h"
 #include "reprise/stats.h"
 
-namespace reprise::log {
+namespace reprise::logs {
 namespace detail {
 constinit std::atomic<std::uint32_t> enabled_mask{1u << static_cast<int>(Channel::Warning)};
 }
@@ -233,8 +233,8 @@ void set_test_sink(void (*sink)(std::string_view json_line)) {
   s.publish_mask();
 }
 
-}  // namespace reprise::log
+}  // namespace reprise::logs
 
 namespace reprise {
-void warning(std::string_view text) { log::warn(text); }
+void warning(std::string_view text) { logs::warn(text); }
 }  // namespace reprise

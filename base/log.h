@@ -10,7 +10,7 @@ namespace reprise {
 struct LogEvent;
 }
 
-namespace reprise::log {
+namespace reprise::logs {
 
 /// Channels of REPRISE_LOG=trace,guards,... (docs/logs.md). `always`: warnings, printed whenever logging is not off.
 enum class Channel : std::uint8_t {
@@ -60,4 +60,4 @@ void set_callback(std::function<void(const LogEvent&)> callback, std::string_vie
 /// For tests: all events' JSON lines also go to this callback until it is reset with nullptr.
 void set_test_sink(void (*sink)(std::string_view json_line));
 
-}  // namespace reprise::log
+}  // namespace reprise::logs

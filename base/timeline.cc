@@ -131,7 +131,7 @@ class Writer {
       end_locked();
       if (!path.empty()) open_locked(path, max_bytes, problem);
     }
-    if (!problem.empty()) log::warn(problem);
+    if (!problem.empty()) logs::warn(problem);
   }
 
   void write(Line& line, bool at_once) {
@@ -152,7 +152,7 @@ class Writer {
         }
       }
     }
-    if (!problem.empty()) log::warn(problem);
+    if (!problem.empty()) logs::warn(problem);
   }
 
   void end() {

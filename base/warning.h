@@ -3,7 +3,7 @@
 
 namespace reprise {
 
-/// log::warn for sources in which `log` is the operator.
+/// logs::warn for sources in which `log` is the operator.
 void warning(std::string_view text);
 
 }  // namespace reprise

@@ -2,12 +2,8 @@
 # parses and instantiates once what they share. For builds from nothing
 # (`./run test`, continuous integration); a change of one source then compiles all that it is together with, so that a build somebody
 # works in is better without. unity.py finds sources whose own names are apart, each time that CMake runs: a name that a change brings
-# to two of them is an error until it runs again. REPRISE_ALONE names sources, by their path from the root, in which it overlooks something.
+# to two of them is an error until it runs again.
 find_program(REPRISE_PYTHON NAMES python3 DOC "python3, for the tests of the documents and REPRISE_UNITY")
-# (base/log.h and reprise/ops.h do not go together.)
-set(REPRISE_ALONE tests/runtime/log_lines.cc runtime/build/shipped_patterns.cc runtime/build/weights.cc
-                  runtime/users/optimizers.cc runtime/users/patterns.cc runtime/replay/warpgroup_trial.cc
-                  tools/log_schema.cc)
 set(REPRISE_UNITY_EXCEPT "" CACHE STRING "with REPRISE_UNITY: folders whose sources are compiled alone all the same, those you work in (kernels/cpu;jit/cpu)")
 
 function(reprise_unity target)
@@ -21,7 +17,7 @@ function(reprise_unity target)
     get_filename_component(path ${source} ABSOLUTE)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR} ${path})
     get_source_file_property(options ${path} COMPILE_OPTIONS)
-    if(source MATCHES "^[^$]*[.]cc$" AND NOT options AND NOT name IN_LIST REPRISE_ALONE AND NOT (except AND name MATCHES "^(${except})/"))
+    if(source MATCHES "^[^$]*[.]cc$" AND NOT options AND NOT (except AND name MATCHES "^(${except})/"))
       list(APPEND paths ${path})
     endif()
   endforeach()

@@ -11,7 +11,7 @@ void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
-  if (told.insert(text).second) log::warn(text);
+  if (told.insert(text).second) logs::warn(text);
 }
 
 }  // namespace reprise::comm

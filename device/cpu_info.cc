@@ -76,7 +76,7 @@ std::uint64_t saved_registers() {
 bool may_use_tiles() {
   constexpr long kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
   if (syscall(SYS_arch_prctl, kAsk, kTileData) == 0) return true;
-  log::warn(std::string("the system refuses AMX tiles: ") + std::strerror(errno));
+  logs::warn(std::string("the system refuses AMX tiles: ") + std::strerror(errno));
   return false;
 }
 

@@ -292,7 +292,7 @@ void take_back(void* p, int c, std::int64_t bytes) noexcept {
     const unsigned char* canary = static_cast<unsigned char*>(p) + bytes;
     if (std::any_of(canary, canary + kCanaryBytes, [](unsigned char b) { return b != kCanary; })) {
       overruns.fetch_add(1, std::memory_order_relaxed);
-      log::warn("a block of " + std::to_string(bytes) + " bytes was written past its end");
+      logs::warn("a block of " + std::to_string(bytes) + " bytes was written past its end");
     }
     std::memset(p, kPoison, static_cast<std::size_t>(bytes));
   }

@@ -334,10 +334,10 @@ void ShapeEnv::record(const Expr* condition, SourceLoc where, const char* why) {
   guards_.push_back({condition, where, why});
   learn(simplify(condition));
   impl_->known_true.insert(condition);
-  if (log::on(log::Channel::Guards)) {
+  if (logs::on(logs::Channel::Guards)) {
     std::string text = to_string(condition);
-    log::event(log::Event::guard, function, text + "  (" + why + ")",
-               {{"condition", text}, {"why", why}, {"file", where.file ? where.file : ""}, {"line", where.line}});
+    logs::event(logs::Event::guard, function, text + "  (" + why + ")",
+                {{"condition", text}, {"why", why}, {"file", where.file ? where.file : ""}, {"line", where.line}});
   }
 }
 

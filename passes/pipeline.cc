@@ -124,30 +124,30 @@ std::string signature_of(const graph::Graph& g) {
 /// Tells what a pass did, from the graph's text before and after.
 class Told {
  public:
-  explicit Told(const graph::Graph& g) : g_(g), before_(log::on(log::Channel::Passes) ? graph::print(g) : "") {}
+  explicit Told(const graph::Graph& g) : g_(g), before_(logs::on(logs::Channel::Passes) ? graph::print(g) : "") {}
   void done(const PassRecord& r) const {
-    if (!log::on(log::Channel::Passes)) return;
+    if (!logs::on(logs::Channel::Passes)) return;
     const std::string lines = r.changed ? difference(before_, graph::print(g_)) : "";
     const double us = static_cast<double>(r.ns) / 1000;
     std::ostringstream text;
     text << r.name << ": " << us << " us, "
          << (r.changed ? std::to_string(r.nodes_before) + " -> " + std::to_string(r.nodes_after) + " nodes\n" + lines
                        : "nothing to do");
-    log::event(log::Event::pass, g_.name, text.str(),
-               {{"pass", r.name},
-                {"changed", r.changed},
-                {"ns", r.ns},
-                {"nodes_before", r.nodes_before},
-                {"nodes_after", r.nodes_after},
-                {"difference", lines}});
+    logs::event(logs::Event::pass, g_.name, text.str(),
+                {{"pass", r.name},
+                 {"changed", r.changed},
+                 {"ns", r.ns},
+                 {"nodes_before", r.nodes_before},
+                 {"nodes_after", r.nodes_after},
+                 {"difference", lines}});
     for (const PatternRecord& p : r.patterns)
       if (p.matches)
-        log::event(log::Event::matched, g_.name,
-                   "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"),
-                   {{"pattern", p.name}, {"matches", p.matches}});
+        logs::event(logs::Event::matched, g_.name,
+                    "pattern " + p.name + ": " + std::to_string(p.matches) + (p.matches == 1 ? " match" : " matches"),
+                    {{"pattern", p.name}, {"matches", p.matches}});
       else
-        log::event(
-            log::Event::nearly_matched, g_.name,
+        logs::event(
+            logs::Event::nearly_matched, g_.name,
             "pattern " + p.name + " is nearly there: " + p.why +
                 (p.loc ? " (at " + std::string(p.loc.file) + ":" + std::to_string(p.loc.line) + ")" : ""),
             {{"pattern", p.name}, {"why", p.why}, {"file", p.loc ? p.loc.file : ""}, {"line", p.loc ? p.loc.line : 0}});

@@ -42,7 +42,8 @@ void wait_for_users(Device device) {
   try {
     device::backend(device).current_stream().synchronize();
   } catch (const Error& e) {
-    log::warn(std::string("giving back another library's memory: ") + e.what());  // the owner gets it back all the same
+    logs::warn(std::string("giving back another library's memory: ") +
+               e.what());  // the owner gets it back all the same
   }
 }
 

@@ -30,9 +30,9 @@ void free_bytes(Storage& s) noexcept {
   try {
     deleter(data);
   } catch (const std::exception& e) {
-    log::warn(std::string("the deleter of a tensor's memory threw: ") + e.what());
+    logs::warn(std::string("the deleter of a tensor's memory threw: ") + e.what());
   } catch (...) {
-    log::warn("the deleter of a tensor's memory threw");
+    logs::warn("the deleter of a tensor's memory threw");
   }
 }
 

@@ -10,7 +10,7 @@ int log_schema(const std::vector<std::string>& args) {
     std::fprintf(stderr, "reprise: log-schema takes no arguments\n");
     return 2;
   }
-  std::puts(log::schema().c_str());
+  std::puts(logs::schema().c_str());
   return 0;
 }
 

@@ -41,8 +41,8 @@ std::string assembled(const Image& image) {
 }
 
 void tell(const Image& image, const char* outcome, std::size_t bytes) {
-  log::event(log::Event::machine_code, image.entry, "machine code " + std::string(outcome),
-             {{"kernel", image.entry}, {"outcome", outcome}, {"bytes", bytes}});
+  logs::event(logs::Event::machine_code, image.entry, "machine code " + std::string(outcome),
+              {{"kernel", image.entry}, {"outcome", outcome}, {"bytes", bytes}});
 }
 
 }  // namespace

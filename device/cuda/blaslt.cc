@@ -194,7 +194,7 @@ bool Products::open() {
     if (why_.empty() || why_.find("cannot open") != std::string::npos) why_ = why;
   }
   if (lt_) return true;
-  if (!knobs().cublaslt.empty()) log::warn("cuda: " + why_ + "; Reprise's own kernels serve matrix products");
+  if (!knobs().cublaslt.empty()) logs::warn("cuda: " + why_ + "; Reprise's own kernels serve matrix products");
   return false;
 }
 
@@ -219,8 +219,8 @@ bool Products::declines(lt::Status s, const Product& p, std::string_view name) {
   check_usable();
   // Nobody asked for the library, and own kernels can do it.
   if (warned_.insert(s).second)
-    log::warn("cuda: " + product_text(p, name) + ": " + words(s) +
-              "; own kernels serve products of which it says that");
+    logs::warn("cuda: " + product_text(p, name) + ": " + words(s) +
+               "; own kernels serve products of which it says that");
   return true;
 }
 
@@ -232,10 +232,10 @@ void Products::check(lt::Status s, const Product& p, std::string_view name) cons
 }
 
 void Products::tell_declined(const Product& p, std::string_view name, lt::Status s) const {
-  if (!log::on(log::Channel::Recordings)) return;
+  if (!logs::on(logs::Channel::Recordings)) return;
   const std::string what = product_text(p, name);
-  log::event(log::Event::product_declined, name, what + ": " + words(s) + "; own kernels serve it",
-             {{"product", what}, {"status", words(s)}});
+  logs::event(logs::Event::product_declined, name, what + ": " + words(s) + "; own kernels serve it",
+              {{"product", what}, {"status", words(s)}});
 }
 
 const Products::Choice& Products::choose(const LtProblem& q, const Product& p, std::string_view name,

@@ -181,7 +181,7 @@ void check(CUresult r, const char* doing, std::string_view kernel) {
 void warn(CUresult r, const char* doing) noexcept {
   if (r == CUDA_SUCCESS || r == CUDA_ERROR_DEINITIALIZED || failed.load(std::memory_order_acquire)) return;
   try {
-    log::warn(std::string("cuda: ") + doing + ": " + words(opened().table, r));
+    logs::warn(std::string("cuda: ") + doing + ": " + words(opened().table, r));
   } catch (...) {  // no memory for the words: nothing can be said
   }
 }

@@ -29,11 +29,11 @@ bool same_shape(const GraphNode& a, const GraphNode& b) {
 bool refused(CUresult r, std::string_view node) {
   if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE && r != CUDA_ERROR_NOT_SUPPORTED)
     return false;
-  if (log::on(log::Channel::Recordings)) {
+  if (logs::on(logs::Channel::Recordings)) {
     const std::string status = name_of(r), which(node);
-    log::event(log::Event::graph_rebuilt, node,
-               which + " is not changed in its executable graph (" + status + "): the graph is made anew",
-               {{"node", which}, {"status", status}});
+    logs::event(logs::Event::graph_rebuilt, node,
+                which + " is not changed in its executable graph (" + status + "): the graph is made anew",
+                {{"node", which}, {"status", status}});
   }
   return true;
 }
@@ -94,15 +94,15 @@ void CudaGraphExec::make() {
     const std::int64_t bytes = home_.sizes.of(static_cast<std::int64_t>(made), [&] {
       check(cu().cuGraphInstantiateWithFlags(&exec_, graph_, 0), "instantiating a graph");
     });
-    if (log::on(log::Channel::Recordings)) {
+    if (logs::on(logs::Channel::Recordings)) {
       const auto early = std::count(edges.early.begin(), edges.early.end(), true);
-      log::event(log::Event::launched_early, nodes_.empty() ? std::string() : nodes_[0].name(),
-                 std::to_string(early) + " of " + std::to_string(nodes_.size()) +
-                     " kernels start while the one before them ends" +
-                     (home_.early ? "" : ", since this device, its driver or REPRISE_CUDA_EARLY does without"),
-                 {{"nodes", nodes_.size()},
-                  {"early", early},
-                  {"why", home_.early ? edges.why(nodes_) : std::vector<std::string>()}});
+      logs::event(logs::Event::launched_early, nodes_.empty() ? std::string() : nodes_[0].name(),
+                  std::to_string(early) + " of " + std::to_string(nodes_.size()) +
+                      " kernels start while the one before them ends" +
+                      (home_.early ? "" : ", since this device, its driver or REPRISE_CUDA_EARLY does without"),
+                  {{"nodes", nodes_.size()},
+                   {"early", early},
+                   {"why", home_.early ? edges.why(nodes_) : std::vector<std::string>()}});
     }
     home_.graph_bytes += bytes - bytes_;
     bytes_ = bytes;
@@ -125,9 +125,9 @@ void CudaGraphExec::add_captured(std::size_t i, const std::vector<CUgraphNode>& 
         return;
       }
     }
-    if (home_.flat && log::on(log::Channel::Recordings))
-      log::event(log::Event::captured_whole, n.name, n.name + " stays a graph within the graph: " + work.why_whole(),
-                 {{"node", n.name}, {"why", work.why_whole()}});
+    if (home_.flat && logs::on(logs::Channel::Recordings))
+      logs::event(logs::Event::captured_whole, n.name, n.name + " stays a graph within the graph: " + work.why_whole(),
+                  {{"node", n.name}, {"why", work.why_whole()}});
     check(cu().cuGraphAddChildGraphNode(&handles_[i], graph_, after.data(), after.size(), work.graph()),
           "recording the work of", n.name);
   });

@@ -51,7 +51,7 @@ std::string folder_name() {
 /// Once a process: programs run without the folder.
 void say_not_kept(const std::string& name, const std::string& why) {
   static std::atomic<bool> said{false};
-  if (!said.exchange(true)) log::warn("kernels are not kept on disk: '" + name + "': " + why);
+  if (!said.exchange(true)) logs::warn("kernels are not kept on disk: '" + name + "': " + why);
 }
 
 files::PrivateFolder folder(bool create) {

@@ -74,7 +74,7 @@ struct Linker {
         unwrap(orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>()),
                "starting the JIT");
     session = std::make_unique<orc::ExecutionSession>(std::move(control));
-    session->setErrorReporter([](llvm::Error e) { log::warn("jit: " + llvm::toString(std::move(e))); });
+    session->setErrorReporter([](llvm::Error e) { logs::warn("jit: " + llvm::toString(std::move(e))); });
     layer = std::make_unique<orc::ObjectLinkingLayer>(*session, session->getExecutorProcessControl().getMemMgr());
     dylib = &session->createBareJITDylib("reprise");
     orc::SymbolMap calls;
@@ -109,7 +109,8 @@ class LinkedCode final : public Code {
       linker().session->getSymbolStringPool()->clearDeadEntries();
   }
   static void remove(orc::JITDylib& own) {
-    if (auto e = linker().session->removeJITDylib(own)) log::warn("jit: freeing code: " + llvm::toString(std::move(e)));
+    if (auto e = linker().session->removeJITDylib(own))
+      logs::warn("jit: freeing code: " + llvm::toString(std::move(e)));
   }
   static std::int64_t live() { return live_.load(std::memory_order_relaxed); }
 
@@ -183,7 +184,7 @@ void tell_perf(const void* at, std::size_t bytes, const std::string& shown) {
   const std::string text = line + shown + "\n";
   if (file && files::write_all(file, text.data(), static_cast<std::int64_t>(text.size()), why)) return;
   static std::atomic<bool> said{false};
-  if (!said.exchange(true)) log::warn("REPRISE_PERF_MAP: cannot write '" + path + "': " + why);
+  if (!said.exchange(true)) logs::warn("REPRISE_PERF_MAP: cannot write '" + path + "': " + why);
 }
 
 /// Bytes of a function's code in an object.

@@ -60,7 +60,7 @@ void dump_file(const std::string& name, std::string_view text) {
       f && files::write_all(f, text.data(), static_cast<std::int64_t>(text.size()), why))
     return;
   static std::atomic<bool> said{false};
-  if (!said.exchange(true)) log::warn("REPRISE_DUMP: cannot write '" + folder + "/" + name + "': " + why);
+  if (!said.exchange(true)) logs::warn("REPRISE_DUMP: cannot write '" + folder + "/" + name + "': " + why);
 }
 
 }  // namespace reprise::jit

@@ -582,10 +582,10 @@ class Fuse {
 
   // ---- the log
   void note(Id i, const std::vector<Use>& uses, const char* why) const {
-    if (uses.empty() || !log::on(log::Channel::Fusion)) return;
+    if (uses.empty() || !logs::on(logs::Channel::Fusion)) return;
     std::string name(graph::op(node_of(i).op).name());
-    log::event(log::Event::not_fused, g_.name, name + " is stored: " + why,
-               {{"op", name}, {"why", why}, {"users", uses.size()}});
+    logs::event(logs::Event::not_fused, g_.name, name + " is stored: " + why,
+                {{"op", name}, {"why", why}, {"users", uses.size()}});
   }
 
   const Graph& g_;
@@ -622,13 +622,13 @@ std::vector<Unit> fuse(const Graph& g, BufferPlan& plan, bool on) {
   plan.buffers.erase(plan.buffers.begin() + static_cast<std::ptrdiff_t>(buffers), plan.buffers.end());
   plan.must_store = must_store;
   units = Fuse(g, plan, true, order, root, &kept).run();
-  if (log::on(log::Channel::Fusion)) {
+  if (logs::on(logs::Channel::Fusion)) {
     const std::int64_t now = most_kept(g, plan, units, root);
     auto text = [](std::int64_t bytes) { return std::to_string(bytes) + " bytes"; };
-    log::event(log::Event::kept_apart, g.name,
-               "fusion would keep " + text(freely) + " at a time, single operators " + text(kept.unfused()) + "; " +
-                   std::to_string(kept.apart()) + " operators did not join a kernel for that: " + text(now),
-               {{"fused", freely}, {"unfused", kept.unfused()}, {"kept", now}, {"apart", kept.apart()}});
+    logs::event(logs::Event::kept_apart, g.name,
+                "fusion would keep " + text(freely) + " at a time, single operators " + text(kept.unfused()) + "; " +
+                    std::to_string(kept.apart()) + " operators did not join a kernel for that: " + text(now),
+                {{"fused", freely}, {"unfused", kept.unfused()}, {"kept", now}, {"apart", kept.apart()}});
   }
   return units;
 }

@@ -485,12 +485,12 @@ class ProductJoiner {
       made.nodes.insert(made.nodes.end(), x.nodes.begin(), x.nodes.end());
       made.copies.insert(made.copies.end(), x.copies.begin(), x.copies.end());
     }
-    if (log::on(log::Channel::Fusion))
-      log::event(log::Event::joined, function_,
-                 made.name + ": " + std::to_string(g.products.size()) +
-                     (g.products.size() == 1 ? " product" : " products") +
-                     " of one row and what stands around are one launch instead of " + std::to_string(g.members.size()),
-                 {{"products", g.products.size()}, {"launches", g.members.size()}, {"row", g.row.has_value()}});
+    if (logs::on(logs::Channel::Fusion))
+      logs::event(
+          logs::Event::joined, function_,
+          made.name + ": " + std::to_string(g.products.size()) + (g.products.size() == 1 ? " product" : " products") +
+              " of one row and what stands around are one launch instead of " + std::to_string(g.members.size()),
+          {{"products", g.products.size()}, {"launches", g.members.size()}, {"row", g.row.has_value()}});
     for (std::uint32_t m : g.members) uses_.forget(m), gone_[m] = true;
     l_.launches[at] = std::move(made), gone_[at] = false;
     uses_.note(at);

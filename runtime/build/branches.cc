@@ -108,19 +108,19 @@ std::optional<std::int64_t> BranchTracer::outcome_of(const Expr* e, SourceLoc lo
     const guards::ShowExpressions names;
     d.condition = guards::to_string(e);
   }
-  if (log::on(log::Channel::Branches))
-    log::event(log::Event::decided, tracer_.name(),
-               "decision " + std::to_string(number) + " (" + line_text(loc, "an unknown line") + "): " + d.condition +
-                   (is_number ? " is " + std::to_string(outcome)
-                    : outcome ? " holds"
-                              : " does not hold") +
-                   (follows_ ? ", as the call has found" : ""),
-               {{"decision", number},
-                {"condition", d.condition},
-                {"outcome", outcome},
-                {"forced", follows_},
-                {"file", loc ? loc.file : ""},
-                {"line", loc.line}});
+  if (logs::on(logs::Channel::Branches))
+    logs::event(logs::Event::decided, tracer_.name(),
+                "decision " + std::to_string(number) + " (" + line_text(loc, "an unknown line") + "): " + d.condition +
+                    (is_number ? " is " + std::to_string(outcome)
+                     : outcome ? " holds"
+                               : " does not hold") +
+                    (follows_ ? ", as the call has found" : ""),
+                {{"decision", number},
+                 {"condition", d.condition},
+                 {"outcome", outcome},
+                 {"forced", follows_},
+                 {"file", loc ? loc.file : ""},
+                 {"line", loc.line}});
   tracer_.decided(std::move(d));
   return outcome;
 }

@@ -44,7 +44,7 @@ void note_miss(Outputs& outputs, const MissCallback& callback, Miss miss) noexce
 void tell_miss(const MissCallback::Function& callback, const Miss& miss) noexcept {
   auto warn = [&](const char* what) noexcept {
     try {
-      log::warn("the callback for misses of " + miss.function + " has thrown: " + what);
+      logs::warn("the callback for misses of " + miss.function + " has thrown: " + what);
     } catch (const std::exception&) {  // there is no memory to say so
     }
   };

@@ -55,7 +55,7 @@ std::string settings() {
 
 [[noreturn]] void differs(const std::string& name, const char* from) {
   const std::string what = "a recipe is not what it was " + std::string(from) + ": " + name;
-  log::warn(what);
+  logs::warn(what);
   fail(ErrorCode::Internal, "compile", {}, what);
 }
 
@@ -68,7 +68,8 @@ bool on_host(const graph::Graph& g) {
 std::string why_not(const graph::Graph& g) {
   if (knobs().recipes == "off") return "REPRISE_RECIPES is off";
   if (knobs().validate) return "what was concluded is to be proved";
-  if (log::on(log::Channel::Passes) || log::on(log::Channel::Fusion)) return "what passes and lowering tell is logged";
+  if (logs::on(logs::Channel::Passes) || logs::on(logs::Channel::Fusion))
+    return "what passes and lowering tell is logged";
   if (!on_host(g)) return "it is for a device";
   if (graph::names_registered(g)) return "it has operators that the program has registered";
   return "";
@@ -99,13 +100,13 @@ RecipePlace::RecipePlace(const std::string& name, const detail::Traced& t, kerne
 }
 
 void RecipePlace::tell(const char* outcome, const std::string& why, std::size_t bytes) {
-  if (!log::on(log::Channel::Compile)) return;
+  if (!logs::on(logs::Channel::Compile)) return;
   const auto us =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start_).count();
-  log::event(log::Event::recipe, name_,
-             "recipe " + std::string(outcome) + (why.empty() ? "" : ": " + why) +
-                 (bytes ? ", " + std::to_string(bytes) + " bytes" : ""),
-             {{"outcome", outcome}, {"why", why}, {"bytes", bytes}, {"us", us}});
+  logs::event(logs::Event::recipe, name_,
+              "recipe " + std::string(outcome) + (why.empty() ? "" : ": " + why) +
+                  (bytes ? ", " + std::to_string(bytes) + " bytes" : ""),
+              {{"outcome", outcome}, {"why", why}, {"bytes", bytes}, {"us", us}});
 }
 
 Recipe RecipePlace::parse(std::string_view bytes, bool learns) const {

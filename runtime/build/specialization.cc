@@ -210,10 +210,10 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
   }
 }
 
-void log_graph(log::Event event, const std::string& name, const char* what, const graph::Graph& g) {
-  if (!log::on(log::Channel::Graph)) return;
+void log_graph(logs::Event event, const std::string& name, const char* what, const graph::Graph& g) {
+  if (!logs::on(logs::Channel::Graph)) return;
   std::string text = graph::print(g);
-  log::event(event, name, what + text, {{"nodes", g.nodes.size()}, {"graph", text}});
+  logs::event(event, name, what + text, {{"nodes", g.nodes.size()}, {"graph", text}});
 }
 
 }  // namespace
@@ -244,12 +244,12 @@ TracedCall trace_call(const std::string& name, kernels::Mode mode, CallFrame& fr
   if (!traced.assigned.empty()) traced.variables = std::make_unique<VariableLog>();
   reprise::counters().traces.add();
   const std::int64_t trace_ns = since(begin);
-  if (log::on(log::Channel::Trace))
-    log::event(log::Event::traced, name,
-               "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) +
-                   " us\n" + traced.traced_text,
-               {{"nodes", traced.operators}, {"us", trace_ns / 1000}, {"graph", traced.traced_text}});
-  log_graph(log::Event::functionalized, name, "functionalized:\n", traced.graph);
+  if (logs::on(logs::Channel::Trace))
+    logs::event(logs::Event::traced, name,
+                "traced " + std::to_string(traced.operators) + " operators in " + std::to_string(trace_ns / 1000) +
+                    " us\n" + traced.traced_text,
+                {{"nodes", traced.operators}, {"us", trace_ns / 1000}, {"graph", traced.traced_text}});
+  log_graph(logs::Event::functionalized, name, "functionalized:\n", traced.graph);
   std::unique_ptr<FunctionBytes> function;
   if (options.handles && !traced.unrepeatable && !traced.functions.empty())
     function = std::make_unique<FunctionBytes>(std::move(traced.functions), *options.handles);
@@ -330,7 +330,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
                                  traced.data.empty() ? why_no_recipe(call) : "it is cut into stages");
       std::optional<runtime::Recipe> recipe = place.find();
       if (recipe) {
-        log_graph(log::Event::optimized, call.name, "after passes:\n", recipe->graph);
+        log_graph(logs::Event::optimized, call.name, "after passes:\n", recipe->graph);
       } else {
         recipe.emplace();
         recipe->patterns = std::move(traced.joint_patterns);
@@ -342,7 +342,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
           for (passes::PassRecord& r : passes::run_pipeline(traced.graph, registered))
             std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(recipe->patterns));
         }
-        log_graph(log::Event::optimized, call.name, "after passes:\n", traced.graph);
+        log_graph(logs::Event::optimized, call.name, "after passes:\n", traced.graph);
         const InPhase phase(Phase::Lower);
         if (!traced.frozen.empty() || !traced.frozen_written.empty())
           recipe->folded = runtime::fold_frozen(traced.graph, traced, call.mode);

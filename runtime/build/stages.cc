@@ -502,11 +502,11 @@ void run(const Stage& stage, const std::string& name, std::int64_t* values, std:
     inputs.push_back(made.back().impl());
   }
   read(stage, inputs, values);
-  if (!log::on(log::Channel::Recordings)) return;
+  if (!logs::on(logs::Channel::Recordings)) return;
   std::vector<std::int64_t> numbers;
   for (const Stage::Read& r : stage.reads) numbers.push_back(values[r.word]);
-  log::event(log::Event::numbers_read, name, "stage " + std::to_string(number) + " " + text_of(stage),
-             {{"stage", number}, {"numbers", numbers}});
+  logs::event(logs::Event::numbers_read, name, "stage " + std::to_string(number) + " " + text_of(stage),
+              {{"stage", number}, {"numbers", numbers}});
 }
 
 /// Stages of another specialization, one after the other, as far as this one's are the same.

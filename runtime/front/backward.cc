@@ -108,10 +108,11 @@ void BackwardAhead::make(TracedCall& call) const {
     take_guards(g, *backward_of(g), *call.traced.graph.env);
   } catch (const Error& e) {
     if (e.code() == ErrorCode::OutOfMemory) throw;
-    if (log::on(log::Channel::Recompiles))
-      log::event(log::Event::not_traceable, call.name, std::string("its backward was not compiled ahead: ") + e.what(),
-                 {{"kind", bail_name(e.code() == ErrorCode::NotTraceable ? bail_of(e) : Bail::compile_failed)},
-                  {"reason", e.what()}});
+    if (logs::on(logs::Channel::Recompiles))
+      logs::event(logs::Event::not_traceable, call.name,
+                  std::string("its backward was not compiled ahead: ") + e.what(),
+                  {{"kind", bail_name(e.code() == ErrorCode::NotTraceable ? bail_of(e) : Bail::compile_failed)},
+                   {"reason", e.what()}});
   }
 }
 

@@ -46,13 +46,14 @@ const Specialization* follow(Compiled& c, const Specialization& s, CallFrame& f,
     return nullptr;
   }
   c.branch_dispatches.fetch_add(1, std::memory_order_relaxed);
-  if (log::on(log::Channel::Branches))
-    log::event(log::Event::dispatched, s.name, text_of(branch, missed.outcome.value) + ": " + next->name + " serves it",
-               {{"decision", missed.decision},
-                {"outcome", missed.outcome.value},
-                {"file", missed.outcome.loc ? missed.outcome.loc.file : ""},
-                {"line", missed.outcome.loc.line},
-                {"to", next->name}});
+  if (logs::on(logs::Channel::Branches))
+    logs::event(logs::Event::dispatched, s.name,
+                text_of(branch, missed.outcome.value) + ": " + next->name + " serves it",
+                {{"decision", missed.decision},
+                 {"outcome", missed.outcome.value},
+                 {"file", missed.outcome.loc ? missed.outcome.loc.file : ""},
+                 {"line", missed.outcome.loc.line},
+                 {"to", next->name}});
   return next;
 }
 

@@ -48,43 +48,43 @@ Around around() {
 namespace {
 
 void log_compiled(const Compiled& c, const Specialization& s, const NearestMiss& before) {
-  if (log::on(log::Channel::Compile))
-    log::event(log::Event::compiled, s.name,
-               "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) +
-                   " launches; trace " + std::to_string(s.trace_ns / 1000) + " us, passes and code " +
-                   std::to_string(s.build_ns / 1000) + " us",
-               {{"guards", s.guards.size()},
-                {"launches", s.program.steps.size()},
-                {"trace_us", s.trace_ns / 1000},
-                {"build_us", s.build_ns / 1000},
-                {"functionalize_us", s.phases.us(Phase::Functionalize)},
-                {"passes_us", s.phases.us(Phase::Passes)},
-                {"lower_us", s.phases.us(Phase::Lower)},
-                {"code_us", s.phases.us(Phase::MachineCode)},
-                {"load_us", s.phases.us(Phase::Load)}});
-  if (!before.name.empty() && log::on(log::Channel::Recompiles))
-    log::event(log::Event::recompiled, s.name,
-               "new specialization (" + std::to_string(c.owned.size()) + " of " +
-                   std::to_string(c.options.max_specializations) + "): " + before.name +
-                   " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
-               {{"against", before.name},
-                {"failed", before.failed},
-                {"remedy", before.remedy},
-                {"specializations", c.owned.size()}});
-  if (log::on(log::Channel::Epilogue))
+  if (logs::on(logs::Channel::Compile))
+    logs::event(logs::Event::compiled, s.name,
+                "compiled: " + std::to_string(s.guards.size()) + " guards, " + std::to_string(s.program.steps.size()) +
+                    " launches; trace " + std::to_string(s.trace_ns / 1000) + " us, passes and code " +
+                    std::to_string(s.build_ns / 1000) + " us",
+                {{"guards", s.guards.size()},
+                 {"launches", s.program.steps.size()},
+                 {"trace_us", s.trace_ns / 1000},
+                 {"build_us", s.build_ns / 1000},
+                 {"functionalize_us", s.phases.us(Phase::Functionalize)},
+                 {"passes_us", s.phases.us(Phase::Passes)},
+                 {"lower_us", s.phases.us(Phase::Lower)},
+                 {"code_us", s.phases.us(Phase::MachineCode)},
+                 {"load_us", s.phases.us(Phase::Load)}});
+  if (!before.name.empty() && logs::on(logs::Channel::Recompiles))
+    logs::event(logs::Event::recompiled, s.name,
+                "new specialization (" + std::to_string(c.owned.size()) + " of " +
+                    std::to_string(c.options.max_specializations) + "): " + before.name +
+                    " does not fit: " + before.failed + "; to avoid it: " + before.remedy,
+                {{"against", before.name},
+                 {"failed", before.failed},
+                 {"remedy", before.remedy},
+                 {"specializations", c.owned.size()}});
+  if (logs::on(logs::Channel::Epilogue))
     for (std::size_t i = 0; i < s.program.graph.outputs.size(); ++i) {
       const graph::OutputSpec& o = s.program.graph.outputs[i];
       if (o.kind != graph::OutputSpec::Kind::NewValueOfInput) continue;
       const std::string& input = s.program.graph.values[s.program.graph.inputs[o.source].value.v].name;
       bool in_place = s.program.lowered.outputs[i].in_place;
-      log::event(log::Event::mutation, s.name,
-                 input + (in_place ? " is written in place: " : " is written in the epilogue: ") +
-                     s.program.lowered.outputs[i].why,
-                 {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
+      logs::event(logs::Event::mutation, s.name,
+                  input + (in_place ? " is written in place: " : " is written in the epilogue: ") +
+                      s.program.lowered.outputs[i].why,
+                  {{"input", input}, {"in_place", in_place}, {"why", s.program.lowered.outputs[i].why}});
     }
-  if (log::on(log::Channel::Fusion))
+  if (logs::on(logs::Channel::Fusion))
     s.for_each_stage([&](const runtime::Program& p, const runtime::RecordingCache&) {
-      log::event(log::Event::launches, s.name, kernels::print(p.lowered), {{"launches", p.steps.size()}});
+      logs::event(logs::Event::launches, s.name, kernels::print(p.lowered), {{"launches", p.steps.size()}});
     });
 }
 
@@ -144,7 +144,7 @@ void BackgroundBuild::run() noexcept {
   SourceLoc where;
   auto warn = [&](const char* why) noexcept {
     try {
-      log::warn(name + " was not compiled in the background: " + why);
+      logs::warn(name + " was not compiled in the background: " + why);
     } catch (const std::exception&) {  // there is no memory to say so
     }
   };
@@ -314,7 +314,7 @@ bool MissedCall::is_to_be_compiled(bool turn) {
     return eagerly(refused->bail, refused->reason, refused->where);
   }
   // Asked for only where somebody reads it: past the limit every call comes here.
-  if (c_.is_sealed() || !c_.warned_full || log::on(log::Channel::Recompiles) || c_.callback->is_set())
+  if (c_.is_sealed() || !c_.warned_full || logs::on(logs::Channel::Recompiles) || c_.callback->is_set())
     nearest_ = path_ ? nearest_of_path(*path_) : nearest_miss(c_, frame_, *names());
   if (c_.is_sealed())
     fail(ErrorCode::Sealed, c_.options.name.c_str(), {},
@@ -375,7 +375,7 @@ const Specialization* MissedCall::serve_eagerly(Bail bail, const std::string& re
 }
 
 void MissedCall::warn_full() {
-  log::warn(
+  logs::warn(
       c_.options.name + " has " + std::to_string(c_.owned.size()) + " specializations" +
       (c_.refusals.empty() ? ""
                            : " and " + std::to_string(c_.refusals.size()) + " kinds of calls that cannot be compiled") +
@@ -604,9 +604,9 @@ bool MissedCall::is_right(std::shared_ptr<const Specialization>& once) {
     bail(Bail::asks_of_data, "compile", {}, *wrong, ", and the function cannot run again: it ", bail_text(why));
   LockedCompiled lock(c_);
   c_.last_fallback_reason = *wrong;
-  if (log::on(log::Channel::Recompiles))
-    log::event(log::Event::not_traceable, c_.options.name, "a call was served eagerly: " + *wrong,
-               {{"kind", bail_name(Bail::asks_of_data)}, {"reason", *wrong}});
+  if (logs::on(logs::Channel::Recompiles))
+    logs::event(logs::Event::not_traceable, c_.options.name, "a call was served eagerly: " + *wrong,
+                {{"kind", bail_name(Bail::asks_of_data)}, {"reason", *wrong}});
   return false;
 }
 

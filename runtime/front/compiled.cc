@@ -220,11 +220,11 @@ void Compiled::replace(const Specialization& idle, std::int64_t now) {
   retire_if([&](const Specialization& s) { return &s == &idle; });
   ++replaced;
   patience = replays < kWorthMaking ? std::min(patience * 2, kMostPatience) : std::max(patience / 2, kPatience);
-  if (log::on(log::Channel::Recompiles))
-    log::event(log::Event::replaced, name,
-               "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " +
-                   std::to_string(idle_for),
-               {{"idle_calls", idle_for}, {"replays", replays}});
+  if (logs::on(logs::Channel::Recompiles))
+    logs::event(logs::Event::replaced, name,
+                "makes room: it has served " + std::to_string(replays) + " calls, and none of the last " +
+                    std::to_string(idle_for),
+                {{"idle_calls", idle_for}, {"replays", replays}});
 }
 
 void Compiled::add(std::unique_ptr<Specialization>& made) {
@@ -288,10 +288,10 @@ void Compiled::note_refused(Refusal& r, Seen seen, Bail bail, const std::string&
   r.bail = bail;
   r.reason = reason;
   if (--r.tries_left > 0 && bail == Bail::compile_failed) r.tries_left = 0;  // it would fail again
-  if (log::on(log::Channel::Recompiles))
-    log::event(bail == Bail::compile_failed ? log::Event::compile_failed : log::Event::not_traceable, options.name,
-               (r.tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason,
-               {{"kind", bail_name(bail)}, {"reason", reason}});
+  if (logs::on(logs::Channel::Recompiles))
+    logs::event(bail == Bail::compile_failed ? logs::Event::compile_failed : logs::Event::not_traceable, options.name,
+                (r.tries_left ? "served eagerly: " : "served eagerly from now on: ") + reason,
+                {{"kind", bail_name(bail)}, {"reason", reason}});
 }
 
 void Compiled::watch_met(std::vector<std::shared_ptr<Variable>> more) {
@@ -321,9 +321,9 @@ void Compiled::note_thrown(const CallFrame& f, Seen seen, const std::string& wha
   t->left = t->wait;
   t->seen = std::move(seen);
   t->reason = "the function throws while it is traced: " + what;
-  if (log::on(log::Channel::Recompiles))
-    log::event(
-        log::Event::not_traceable, options.name,
+  if (logs::on(logs::Channel::Recompiles))
+    logs::event(
+        logs::Event::not_traceable, options.name,
         "such calls are served eagerly until " + std::to_string(t->wait) + " of them have not thrown: " + t->reason,
         {{"kind", bail_name(Bail::throws)}, {"reason", t->reason}});
 }

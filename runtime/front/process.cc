@@ -47,11 +47,11 @@ std::string why_unavailable(const std::string& device) {
 const char* version() { return "0.1.0"; }
 
 void set_log(const std::string& channels, const std::string& file) {
-  log::require_channels(channels, "set_log");
-  log::configure(channels, file);
+  logs::require_channels(channels, "set_log");
+  logs::configure(channels, file);
 }
 void set_log_callback(std::function<void(const LogEvent&)> callback, const std::string& channels) {
-  log::set_callback(std::move(callback), channels);
+  logs::set_callback(std::move(callback), channels);
 }
 void set_timeline(const std::string& file) { timeline::configure(file, knobs().trace_bytes); }
 

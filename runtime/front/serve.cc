@@ -46,10 +46,10 @@ void note_eager(const Compiled& c, Outputs& outputs, Bail bail, const std::strin
 
 /// A line in the log, once for each reason in a row.
 void tell_eager(const Compiled& c, Bail bail, const std::string& reason) noexcept {
-  if (reason == c.last_fallback_reason || !log::on(log::Channel::Recompiles)) return;
+  if (reason == c.last_fallback_reason || !logs::on(logs::Channel::Recompiles)) return;
   try {
-    log::event(log::Event::not_traceable, c.options.name, "a call was served eagerly: " + reason,
-               {{"kind", bail_name(bail)}, {"reason", reason}});
+    logs::event(logs::Event::not_traceable, c.options.name, "a call was served eagerly: " + reason,
+                {{"kind", bail_name(bail)}, {"reason", reason}});
   } catch (const std::exception&) {  // then it is not told
   }
 }

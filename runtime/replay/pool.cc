@@ -33,7 +33,7 @@ struct Lane::OfStream {
       else backend.synchronize();
       // the memory goes all the same: nothing runs on a device that has failed
     } catch (const std::exception& e) {
-      log::warn(std::string("the pool of a stream: ") + e.what());
+      logs::warn(std::string("the pool of a stream: ") + e.what());
     }
     backed.store(0, std::memory_order_relaxed);
     range = nullptr;
@@ -61,9 +61,9 @@ std::array<Slot, kLanes>& lanes() {
 }
 
 void log_growth(Device d, std::uint64_t lane, std::int64_t bytes) {
-  if (log::on(log::Channel::Memory))
-    log::event(
-        log::Event::pool_grew, "",
+  if (logs::on(logs::Channel::Memory))
+    logs::event(
+        logs::Event::pool_grew, "",
         "the pool on " + d.str() + " grew to " + std::to_string(bytes) + " bytes (lane " + std::to_string(lane) + ")",
         {{"device", d.str()}, {"lane", lane}, {"bytes", bytes}});
   if (timeline::on()) timeline::counter("pool on " + d.str(), {{"bytes", pool_bytes(d)}});

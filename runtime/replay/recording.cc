@@ -327,16 +327,16 @@ std::shared_ptr<Recording> RecordingCache::get(const std::int64_t* values, const
   entries_.front().hit = ahead;
   if (made_now) *made_now = true;
   std::shared_ptr<Recording> made = entries_.front().recording;
-  if (log::on(log::Channel::Recordings)) {
-    log::event(log::Event::recording_made, name,
-               "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) +
-                   " launches, " + std::to_string(made->temp_bytes()) + " bytes of the pool, " +
-                   std::to_string(made->bytes()) + " bytes of its own",
-               {{"live", entries_.size()},
-                {"launches", program_.steps.size()},
-                {"pool_bytes", made->temp_bytes()},
-                {"bytes", made->bytes()},
-                {"values", entries_.front().key}});
+  if (logs::on(logs::Channel::Recordings)) {
+    logs::event(logs::Event::recording_made, name,
+                "recording " + std::to_string(entries_.size()) + ": " + std::to_string(program_.steps.size()) +
+                    " launches, " + std::to_string(made->temp_bytes()) + " bytes of the pool, " +
+                    std::to_string(made->bytes()) + " bytes of its own",
+                {{"live", entries_.size()},
+                 {"launches", program_.steps.size()},
+                 {"pool_bytes", made->temp_bytes()},
+                 {"bytes", made->bytes()},
+                 {"values", entries_.front().key}});
   }
   lock.unlock();
   budget_->trim();
@@ -427,15 +427,15 @@ void RecordingCache::account(std::int64_t count, std::int64_t bytes) {
 void RecordingCache::note_evicted(const Entry& e) const {
   if (timeline::on())
     timeline::instant("eviction", "a recording of " + name_ + " goes", {{"bytes", e.recording->bytes()}});
-  if (!log::on(log::Channel::Recordings)) return;
+  if (!logs::on(logs::Channel::Recordings)) return;
   const std::int64_t live = budget_->count() - 1, bytes = budget_->bytes() - e.recording->bytes();
   const bool full = live + 1 >= budget_->max_count || budget_->bytes() > budget_->max_bytes;
-  log::event(log::Event::recording_evicted, name_,
-             full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " +
-                        std::to_string(budget_->max_count) + ", " + std::to_string(bytes) + " bytes of at most " +
-                        std::to_string(budget_->max_bytes)
-                  : "a recording that served one call is changed to new sizes, which come at every call",
-             {{"live", live}, {"bytes", bytes}, {"values", e.key}});
+  logs::event(logs::Event::recording_evicted, name_,
+              full ? "the least recently used recording is dropped: " + std::to_string(live + 1) + " of at most " +
+                         std::to_string(budget_->max_count) + ", " + std::to_string(bytes) + " bytes of at most " +
+                         std::to_string(budget_->max_bytes)
+                   : "a recording that served one call is changed to new sizes, which come at every call",
+              {{"live", live}, {"bytes", bytes}, {"values", e.key}});
 }
 
 void RecordingCache::drop(Entries::iterator e) {

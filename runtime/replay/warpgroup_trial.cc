@@ -66,10 +66,10 @@ bool agree(Device d, const device::CodeTarget& target) {
     if (e.code() == ErrorCode::OutOfMemory) return false;  // asked again by the next program
     why = e.what();
   }
-  log::event(log::Event::warpgroups, d.str(),
-             why.empty() ? "warpgroups multiply as told" : "warpgroups are not used: " + why,
-             {{"device", d.str()}, {"agree", why.empty()}, {"why", why}});
-  if (!why.empty()) log::warn("the tensor cores of " + d.str() + " are used by warps, not by warpgroups: " + why);
+  logs::event(logs::Event::warpgroups, d.str(),
+              why.empty() ? "warpgroups multiply as told" : "warpgroups are not used: " + why,
+              {{"device", d.str()}, {"agree", why.empty()}, {"why", why}});
+  if (!why.empty()) logs::warn("the tensor cores of " + d.str() + " are used by warps, not by warpgroups: " + why);
   return (*known)[d.index] = why.empty();
 }
 

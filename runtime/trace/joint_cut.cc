@@ -140,10 +140,10 @@ passes::Partition cut(graph::Graph& g, const Joint& joint, const CutBy& by,
   if (by.registered)
     for (passes::PassRecord& r : passes::open_joint_graph(g, *by.registered, is_joint_mark))
       std::move(r.patterns.begin(), r.patterns.end(), std::back_inserter(patterns));
-  if (log::on(log::Channel::Joint)) {
+  if (logs::on(logs::Channel::Joint)) {
     const std::string table = joint_table(g);
-    log::event(log::Event::joint, g.name, "joint graph of " + std::to_string(g.nodes.size()) + " nodes:\n" + table,
-               {{"nodes", g.nodes.size()}, {"table", table}, {"graph", graph::print(g)}});
+    logs::event(logs::Event::joint, g.name, "joint graph of " + std::to_string(g.nodes.size()) + " nodes:\n" + table,
+                {{"nodes", g.nodes.size()}, {"table", table}, {"graph", graph::print(g)}});
   }
   const std::vector<bool> leaves = leaves_checkpoint(g, joint);
   try {
@@ -338,15 +338,15 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   for (const guards::Expr* e : back->numbers) t.int_results.push_back(Int(e));
   made->numbers = back->numbers.size();
   made->graph = back;
-  if (log::on(log::Channel::Graph)) {
+  if (logs::on(logs::Channel::Graph)) {
     const std::string text = graph::print(back->graph);
-    log::event(log::Event::partitioned, made->name,
-               "backward, " + std::to_string(p.bytes_saved) + " bytes saved of " + std::to_string(p.bytes_of_all) +
-                   ":\n" + text,
-               {{"nodes", back->graph.nodes.size()},
-                {"bytes_saved", p.bytes_saved},
-                {"bytes_of_all", p.bytes_of_all},
-                {"graph", text}});
+    logs::event(logs::Event::partitioned, made->name,
+                "backward, " + std::to_string(p.bytes_saved) + " bytes saved of " + std::to_string(p.bytes_of_all) +
+                    ":\n" + text,
+                {{"nodes", back->graph.nodes.size()},
+                 {"bytes_saved", p.bytes_saved},
+                 {"bytes_of_all", p.bytes_of_all},
+                 {"graph", text}});
   }
   expect_arguments(*made);
   if (!back->graph.outputs.empty())

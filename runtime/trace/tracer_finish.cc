@@ -191,7 +191,7 @@ std::vector<passes::TracedInput> Tracer::input_facts() {
 void Tracer::functionalize() {
   if (registered) run_registered_passes();
   out_.operators = out_.graph.nodes.size();
-  if (log::on(log::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
+  if (logs::on(logs::Channel::Trace)) out_.traced_text = graph::print(out_.graph);
   out_.sizes = runtime::made_sizes(out_.graph);  // of views, too, that nobody writes through
   if (!out_.data.empty()) note_named(out_.graph, out_.named);
   const std::vector<passes::TracedInput> facts = input_facts();

@@ -289,15 +289,15 @@ bool Tracer::inline_region(SourceLoc loc, const std::string& name, const Error& 
   // What is to be seen in another way may be all that it lacks.
   if (!plan_.may_grow || wanted_.size() != plan_.size() || !loc) return false;
   wanted_.inlined_regions.push_back(loc);
-  if (log::on(log::Channel::Trace))
-    log::event(log::Event::region_inlined, out_.graph.name,
-               "region " + name + " (" + line_text(loc, "an unknown line") +
-                   ") is a part of the function around it: " + why.message(),
-               {{"region", name},
-                {"kind", bail_name(bail_of(why))},
-                {"reason", why.message()},
-                {"file", loc.file},
-                {"line", loc.line}});
+  if (logs::on(logs::Channel::Trace))
+    logs::event(logs::Event::region_inlined, out_.graph.name,
+                "region " + name + " (" + line_text(loc, "an unknown line") +
+                    ") is a part of the function around it: " + why.message(),
+                {{"region", name},
+                 {"kind", bail_name(bail_of(why))},
+                 {"reason", why.message()},
+                 {"file", loc.file},
+                 {"line", loc.line}});
   return true;
 }
 

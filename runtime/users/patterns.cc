@@ -124,10 +124,10 @@ std::vector<Tensor> pattern_results(const Tensor& result, const std::vector<Tens
 Tensor pattern_tangent(const Tensor& result) { return result.detach().clone(); }
 
 void warn_unknown_pattern(std::string_view name, const std::vector<std::string_view>& there) {
-  log::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" +
-            nearest_name(name, there) + "'? There are: " + listed(there));
+  logs::warn("REPRISE_PATTERNS names the unknown pattern '" + shown(name) + "'; did you mean '" +
+             nearest_name(name, there) + "'? There are: " + listed(there));
 }
-void warn_unmade(const std::string& why) { log::warn("a pattern of the library's own is not there: " + why); }
+void warn_unmade(const std::string& why) { logs::warn("a pattern of the library's own is not there: " + why); }
 
 void register_pattern(std::string name, const std::vector<PatternExample>& examples, PatternOptions options) {
   if (examples.empty())

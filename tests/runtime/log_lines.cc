@@ -24,7 +24,7 @@ bool is_of(const json& value, const std::string& type) {
   return false;
 }
 
-/// The part of JSON Schema that log::schema() uses: type, const, properties, required.
+/// The part of JSON Schema that logs::schema() uses: type, const, properties, required.
 std::string mistake_in(const json& value, const json& schema) {
   const json required = schema.value("required", json::array());
   for (const json& name : required)
@@ -59,13 +59,13 @@ std::string mistake_in_line(const std::string& text) {
 
 LogLines::LogLines() {
   seen.clear();
-  log::set_test_sink([](std::string_view line) {
+  logs::set_test_sink([](std::string_view line) {
     std::lock_guard lock(mu);
     seen.emplace_back(line);
   });
 }
 LogLines::~LogLines() {
-  log::set_test_sink(nullptr);
+  logs::set_test_sink(nullptr);
   for (const std::string& line : lines())
     if (const std::string m = mistake_in_line(line); !m.empty()) {
       ADD_FAILURE() << "a line of the log " << m << ": " << line;
@@ -76,7 +76,7 @@ std::vector<std::string> LogLines::lines() const {
   std::lock_guard lock(mu);
   return seen;
 }
-std::string log_schema() { return log::schema(); }
-void log_warning(const char* text) { log::warn(text); }
+std::string log_schema() { return logs::schema(); }
+void log_warning(const char* text) { logs::warn(text); }
 
 }  // namespace reprise::testing
