@@ -176,7 +176,7 @@ class Run {
     grads.clear();
     for (std::size_t i = 0; i < given.size(); ++i)
       if (i < n.next.size() && n.next[i]) bring(n.next[i], std::exchange(given[i], Tensor()));
-    if (!w_.retain_graph) n.release();
+    if (!w_.retain_graph) n.release(), n.walked = true;
   }
 
   const Walk& w_;

@@ -81,6 +81,7 @@ struct Node : std::enable_shared_from_this<Node> {
   SourceLoc loc;
   std::int32_t traced = -1;         ///< the number of the call in its trace (graph::NodeInfo::sequence); -1: none
   const void* in_trace;             ///< the trace that it was made in; null: none
+  bool walked = false;              ///< by a walk that let go of what it kept
   bool walked_last = false;         ///< while apply() runs: no other walk follows, and what it keeps may go
   std::shared_ptr<HookList> hooks;  ///< null: none
   HookList& hook_list();            ///< makes it

@@ -170,7 +170,8 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       const autograd::OffTape off = autograd::off_tape;
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
       tracer.capture_assigned();
-      const bool assigns_on_tape = tracer.assigns_on_tape();
+      const bool assigns_on_tape = tape.recorded && tracer.assigns_on_tape();
+      if (assigns_on_tape) tracer.give_assigned();
       std::vector<std::uint8_t> captured_wants;
       std::optional<Joint> joint;
       std::vector<graph::ViewMade> made;
@@ -186,7 +187,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       for (std::size_t i = 0; i < traced.made.size() && i < traced.tensor_results.size(); ++i)
         if (const std::int32_t o = traced.tensor_results[i]; o >= 0 && traced.made[i] == graph::ViewMade::InFunction)
           traced.graph.outputs[static_cast<std::size_t>(o)].role = graph::OutputSpec::Role::CustomView;
-      if (tape.recorded && (assigns_on_tape || !traced.kept.empty()))
+      if ((assigns_on_tape && traced.unrepeatable) || (tape.recorded && !traced.kept.empty()))
         bail(Bail::changes_tape, "compile", {},
              "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
              "return it");

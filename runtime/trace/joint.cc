@@ -1,6 +1,7 @@
 #include "runtime/trace/joint.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "autograd/engine.h"
 #include "autograd/gradient.h"
@@ -130,6 +131,25 @@ graph::ViewMade made_on_tape(const Tensor& t) {
   return s->view->made;
 }
 
+}  // namespace
+
+namespace {
+// A walk of the function's own has let go of what leads to its own leaves: the walk to the inputs does not come there.
+void check_not_walked(const std::vector<Edge>& roots) {
+  std::vector<const autograd::Node*> todo;
+  std::unordered_set<const autograd::Node*> known;
+  auto meet = [&](const Edge& e) {
+    if (e && e.node->in_trace == current_trace && known.insert(e.node.get()).second) todo.push_back(e.node.get());
+  };
+  for (const Edge& e : roots) meet(e);
+  while (!todo.empty()) {
+    const autograd::Node& n = *todo.back();
+    todo.pop_back();
+    if (n.walked)
+      bail(Bail::derivative_throws, "compile", n.loc, "the function walks the tape of what it gives: it is gone");
+    for (const Edge& e : n.next) meet(e);
+  }
+}
 }  // namespace
 
 // As an argument it has a place on the trace's tape, as a captured tensor its own: what is written through one of them
@@ -280,6 +300,7 @@ std::optional<Joint> trace_gradients(Tracer& tracer, autograd::TraceTape& tape,
     if (is_own(at)) add({Joint::Output::Of::Base, i}, of_base, at);
   }
   if (!roots.empty()) {
+    check_not_walked(roots);
     autograd::Walk w;
     w.roots = std::move(roots);
     for (std::size_t i = 0; i < of.size(); ++i)

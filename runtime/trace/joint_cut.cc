@@ -302,7 +302,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
           o >= 0 && outputs[static_cast<std::size_t>(o)].kind == graph::OutputSpec::Kind::User &&
           outputs[static_cast<std::size_t>(o)].value == v)
         break;
-    if (leaf < t.tensor_results.size() && t.kept.empty() && t.assigned.empty()) {
+    if (leaf < t.tensor_results.size() && t.kept.empty()) {
       std::uint32_t output = ~0u;
       for (std::uint32_t k = 0; k < joint.outputs.size(); ++k)
         if ((joint.outputs[k].of == Joint::Output::Of::Result || joint.outputs[k].of == Joint::Output::Of::OwnBase) &&
@@ -314,7 +314,7 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
     std::int32_t base = -1;
     for (std::uint32_t j = 0; views && base < 0 && j < outputs.size(); ++j)
       if (outputs[j].kind == graph::OutputSpec::Kind::Intermediate && outputs[j].value == v) base = views->base_on(j);
-    if (base >= 0 && t.kept.empty() && t.assigned.empty()) {
+    if (base >= 0 && t.kept.empty()) {
       made->saved.push_back(
           {SavedValue::Where::Base, static_cast<std::uint32_t>(base), output_of_base(joint, *views, base)});
       continue;

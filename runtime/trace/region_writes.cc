@@ -28,7 +28,7 @@ void check_target(const Tracer& tracer, const Tensor& t, RegionKind kind, Source
   if (s && graph::setting(graph::Setting::NoGrad) == 0 && s->requires_grad() &&
       autograd::is_leaf(s->view ? s->view->base : seen))
     refuse("that is a leaf, or a view of one");
-  if (tracer.sees_bases()) refuse("that it sees under several names");
+  if (ref_of_traced(t).is_storage) refuse("that it sees under several names");
   if (!known_contiguous(user_meta_of(t).layout)) refuse("whose elements do not stand row by row");
 }
 

@@ -67,6 +67,7 @@ struct TracedRef final : TracedTensor {
   std::shared_ptr<TracedStorage> storage;
   /// in the traced graph; unset for an argument on a storage that is an input, until it is used
   graph::ValueId value;
+  bool is_storage = false;                ///< a handle of the tracer's own, of all of a storage
   bool by_place = false;                  ///< as_strided made it, or what it is a view of: elements may share a place
   const graph::OpDef* one_way = nullptr;  ///< a view it was made by that was not told how a write is put back
   std::int32_t input = -1;                ///< this very tensor is graph input number ... (metadata mutations matter)
@@ -276,7 +277,7 @@ struct TracedBranch {
   std::vector<graph::ValueId> written;  ///< by input: its new value, unset where it has none
   std::vector<bool> defined;            ///< by result: is it a tensor? The outputs are those that are
   std::vector<std::int32_t> calls_off;  ///< calls (NodeInfo::sequence) that were made while gradients were off
-  bool views_want = false;              ///< an operand is the storage of a tensor that wants a gradient
+  bool views_want = false;  ///< an operand is the storage of a tensor that wants a gradient, beside the tape
   /// Which input says where the numbers that it draws begin, and how many these are; -1: it draws none.
   std::int32_t draws = -1;
   Int drawn = 0;
@@ -333,6 +334,8 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void capture_assigned();
   /// Does a tensor that it has assigned to a variable want a gradient, or show memory of one that does?
   bool assigns_on_tape() const;
+  /// What it has assigned to variables: the last results. Before the tape is walked, where they are on it.
+  void give_assigned();
 
   // ---- derivatives (joint.h)
   const std::vector<Tensor>& results() const { return results_; }
@@ -512,7 +515,10 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   /// A region's new value of a tensor from outside that is written there, part by part if parts are named.
   void write_back(const Tensor&, std::span<const graph::ViewStep> parts, std::span<const graph::ValueId> made,
                   RegionKind, SourceLoc);
-  Tensor base_of(TracedRef&);                      ///< all of its storage
+  Tensor base_of(TracedRef&);       ///< all of its storage
+  Tensor base_on_tape(TracedRef&);  ///< the same, as the program has it where it does
+  /// Does it see what wants a gradient beside the base through which its gradient would pass?
+  bool views_want_beside_bases(const RegionTrace&) const;
   bool shows_storage(const TracedStorage&) const;  ///< of a branch's input: is it, row by row, all of its storage?
   [[noreturn]] void want_covering_in_branch(const TracedStorage&, const char* what, SourceLoc loc,
                                             const std::string& why);

@@ -58,11 +58,7 @@ void Tracer::add_outliving() {
     if (!out_.unrepeatable && others != variables) out_.unrepeatable = Bail::leaves_tensor;
   }
   if (!out_.unrepeatable) {
-    for (const Tensor* at : assigned) {
-      const Tensor value = *at;
-      result(value);
-      out_.assigned.push_back(watch(*at));
-    }
+    if (out_.assigned.empty()) give_assigned();
     return;
   }
   for (Tensor& t : kept) {
@@ -74,6 +70,14 @@ void Tracer::add_outliving() {
 void Tracer::capture_assigned() {
   Work work(*this);
   for (const Tensor* at : out_.variables->decisive()) found(*at, {});
+}
+
+void Tracer::give_assigned() {
+  for (const Tensor* at : out_.variables->assigned()) {
+    const Tensor value = *at;
+    result(value);
+    out_.assigned.push_back(watch(*at));
+  }
 }
 
 bool Tracer::assigns_on_tape() const {

@@ -136,53 +136,6 @@ TracedRef& Tracer::lift(RegionTrace& region, std::size_t below, Tensor outer, Te
   return made;
 }
 
-TracedRef& Tracer::lift_view(RegionTrace& region, std::size_t below, TracedRef& outer) {
-  std::vector<graph::Node> views;
-  TracedRef*& base = region.bases[outer.storage.get()];
-  Tensor all;
-  {
-    AtDepth outside(*this, below);
-    const ValueId v = value_of(outer);
-    for (ValueId view : passes::chain_of(out_.graph, v)) views.push_back(*passes::view_of(out_.graph, view));
-    if (!base) all = base_of(outer);
-  }
-  if (!base) base = &lift(region, below, std::move(all));
-  AtDepth inside(*this, below + 1);
-  ValueId value = base->value;
-  for (graph::Node& n : views) {
-    bool alone = true;
-    for (std::size_t i = 1; i < n.args.size(); ++i) graph::for_each_value(n.args[i], [&](ValueId) { alone = false; });
-    if (!alone) bail(Bail::branch_overlaps, "cond", n.info.loc, "a branch uses a view that another tensor decides on");
-    n.args[0] = value;
-    value = out_.graph.add(n.op, std::move(n.args), n.info);
-  }
-  auto ref = std::make_unique<TracedRef>(live_);
-  ref->take(*base);
-  ref->user_meta = outer.user_meta;
-  ref->value = value;
-  ref->by_place = outer.by_place;
-  ref->one_way = outer.one_way;
-  TracedRef* made = ref.release();
-  Tensor inner = Tensor::adopt(made->impl = new_traced_impl(made));
-  made->impl->is_view = outer.impl->is_view;
-  region.views.push_back({Tensor::share(outer.impl), std::move(inner)});
-  return *made;
-}
-
-// A handle of the tracer's own.
-Tensor Tracer::base_of(TracedRef& ref) {
-  auto base = std::make_unique<TracedRef>(live_);
-  base->user_meta = out_.graph.meta(ref.storage->whole);
-  base->storage = ref.storage;
-  base->value = ref.storage->whole;
-  TracedRef* made = base.release();
-  return Tensor::adopt(made->impl = new_traced_impl(made));
-}
-
-bool Tracer::shows_storage(const TracedStorage& s) const {
-  return plan_.bases_in_branches && (s.outermost().input < 0 || is_whole(s.outermost().input));
-}
-
 Tensor Tracer::as_seen(const Tensor& t) const {
   const std::int32_t i = ref_of_traced(t).input;
   if (i < 0) return t;
@@ -190,18 +143,6 @@ Tensor Tracer::as_seen(const Tensor& t) const {
   const auto at = captured_inputs_.find(input.concrete);
   const bool is_captured = at != captured_inputs_.end() && at->second == static_cast<std::size_t>(i);
   return is_captured && input.tensor.impl() == t.impl() ? Tensor::share(const_cast<TensorImpl*>(input.concrete)) : t;
-}
-
-void Tracer::want_bases(SourceLoc loc, const char* why) {
-  if (plan_.may_grow) wanted_.bases_in_branches = true;
-  bail(Bail::branch_overlaps, "cond", loc, why);
-}
-
-void Tracer::want_covering_in_branch(const TracedStorage& s, const char* what, SourceLoc loc, const std::string& why) {
-  if (plan_.may_grow) wanted_.bases_in_branches = true;
-  const std::int32_t i = s.outermost().input;
-  if (i >= 0 && !is_whole(i)) want_covering(static_cast<std::uint32_t>(i), what, loc, why + ", in a branch of cond");
-  bail(Bail::part_of_storage, what, loc, why, ", in a branch of cond");
 }
 
 std::vector<std::pair<const TracedRef*, std::int32_t>> Tracer::held_by_function() const {
@@ -313,11 +254,7 @@ TracedBranch Tracer::end_branch(std::vector<Tensor> given, SourceLoc loc) {
   TracedBranch made;
   made.calls_off = std::move(region.calls_off);
   made.turns_on = region.turns_on, made.hooked = region.hooked;
-  made.views_want = std::any_of(region.views.begin(), region.views.end(), [&](const RegionTrace::Lifted& l) {
-    const Tensor seen = as_seen(l.outer);
-    const autograd::State* state = autograd::state_of(seen);
-    return requires_grad(*seen.impl()) || (state && state->view && requires_grad(*state->view->base.impl()));
-  });
+  made.views_want = views_want_beside_bases(region);
   std::unordered_set<const TracedStorage*> shown;
   for (const Tensor& t : results) {
     made.defined.push_back(t.defined());

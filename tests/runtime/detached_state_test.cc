@@ -1,4 +1,5 @@
-// Variables that a differentiable function assigns: state that no gradient reaches (truncated backpropagation).
+// Variables that a differentiable function assigns: state that no gradient reaches (truncated backpropagation), and
+// state that carries the tape from call to call.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -61,17 +62,131 @@ TEST(DetachedState, IsAssignedByCompiledCalls) {
       false);
 }
 
-// What is on the tape is: an assigned tensor is no result, and the tape of a compiled call ends there.
-TEST(DetachedState, OnTheTapeItIsEager) {
-  same(
-      "on the tape",
-      [](const Tensor& x, const Tensor& w, Tensor& state) {
-        const Tensor h = tanh(matmul(x + state.detach(), w));
-        state = h * 0.5;
-        const Tensor y = h.square().sum();
-        return y;
+// What is on the tape stays on it: an assigned tensor is one more result of the call's node.
+TEST(StateOnTheTape, IsAssignedByCompiledCalls) {
+  same("beside a result", [](const Tensor& x, const Tensor& w, Tensor& state) {
+    const Tensor h = tanh(matmul(x + state.detach(), w));
+    state = h * 0.5;
+    return h.square().sum();
+  });
+  same("a view of what is saved", [](const Tensor& x, const Tensor& w, Tensor& state) {
+    const Tensor h = tanh(matmul(x + state.detach(), w));
+    state = h.t().t();
+    return h.square().sum() + h.sum();
+  });
+  same("the argument plus a weight's row", [](const Tensor& x, const Tensor& w, Tensor& state) {
+    state = x + w.select(0, 1);
+    return (state * state).sum();
+  });
+}
+
+/// Steps whose state carries the tape from call to call; `between` is done behind each.
+template <class Step, class Between>
+std::string carried(bool compiled, Step step, Between between, std::string* reason = nullptr) {
+  const Tensor w = ((arange(9, {.dtype = kFloat32}) * 0.1 - 0.4).view({3, 3})).clone().requires_grad_();
+  Tensor state = zeros({2, 3}), other = ones({2, 3});
+  auto run = [&](const Tensor& x) { return step(x, w, state, other); };
+  auto f = compile(run);
+  std::string seen;
+  Tensor sum = zeros({});
+  try {
+    for (int i = 1; i <= 4; ++i) {
+      const Tensor x = ones({2, 3}) * (0.25 * i);
+      sum = sum + (compiled ? f(x) : run(x));
+      seen += test::show(state.detach()) + (state.requires_grad() ? " wants\n" : "\n");
+      between(i, state, other);
+    }
+    (sum + other.sum()).backward();
+  } catch (const Error& e) {
+    seen += "throws " + std::string(error_code_name(e.code()));
+  }
+  if (reason && f.stats().eager_fallbacks) *reason = f.stats().last_fallback_reason;
+  return seen + (w.grad().defined() ? test::show(w.grad()) : "no gradient");
+}
+
+template <class Step, class Between>
+void same_carried(const char* what, Step step, Between between) {
+  std::string reason = "none is eager";
+  EXPECT_EQ(carried(false, step, between), carried(true, step, between, &reason)) << what;
+  EXPECT_EQ(reason, "none is eager") << what;
+}
+
+TEST(StateOnTheTape, CarriesGradientsFromCallToCall) {
+  const auto nothing = [](int, Tensor&, Tensor&) {};
+  const auto step = [](const Tensor& x, const Tensor& w, Tensor& state, Tensor&) {
+    state = tanh(matmul(x + state, w));
+    return state.square().sum();
+  };
+  same_carried("backpropagation through time", step, nothing);
+  same_carried(
+      "two that change places",
+      [](const Tensor& x, const Tensor& w, Tensor& state, Tensor& other) {
+        const Tensor h = tanh(matmul(x + state, w)) + other;
+        other = state, state = h;
+        return h.square().sum();
       },
-      true);
+      nothing);
+  same_carried(
+      "undefined at first",
+      [](const Tensor& x, const Tensor& w, Tensor& state, Tensor& other) {
+        other = matmul(x, w);
+        state = Tensor(other.t().t());
+        return other.sum();
+      },
+      nothing);
+  std::string hooked[2];
+  for (bool compiled : {false, true})
+    hooked[compiled] = carried(compiled, step, [&, compiled](int i, Tensor& state, Tensor&) {
+      if (i == 2)
+        state.register_hook([&, compiled](const Tensor& g) {
+          hooked[compiled] += test::show(g);
+          return g;
+        });
+    });
+  EXPECT_EQ(hooked[0], hooked[1]);
+}
+
+TEST(StateOnTheTape, IsWrittenByTheCaller) {
+  same_carried(
+      "what the tape has saved: an error",
+      [](const Tensor& x, const Tensor& w, Tensor& state, Tensor&) {
+        state = tanh(matmul(x + state, w));
+        return state.square().sum();
+      },
+      [](int i, Tensor& state, Tensor&) {
+        if (i == 3) state.mul_(0.5);
+      });
+  same_carried(
+      "what it has not saved",
+      [](const Tensor& x, const Tensor& w, Tensor& state, Tensor&) {
+        state = matmul(x + state * 0.5, w);
+        return state.sum();
+      },
+      [](int, Tensor& state, Tensor&) { state.mul_(0.5); });
+  same_carried(
+      "the detached value of what the tape has saved: an error",
+      [](const Tensor& x, const Tensor& w, Tensor& state, Tensor&) {
+        const Tensor h = tanh(matmul(x + state, w));
+        state = h.detach();
+        return h.square().sum();
+      },
+      [](int i, Tensor& state, Tensor&) {
+        if (i == 3) state.mul_(0.5);
+      });
+}
+
+// A leaf of the function's own: what its walk has let go of, a later one does not find.
+TEST(StateOnTheTape, IsWalkedByTheFunction) {
+  const auto step = [](const Tensor& x, const Tensor& w, Tensor& state, Tensor& other) {
+    const Tensor p = x.detach().requires_grad_(), q = p * p;
+    other = q;
+    state = grad({q.sum()}, {p})[0];
+    return matmul(x, w).sum();
+  };
+  const auto nothing = [](int, Tensor&, Tensor&) {};
+  const std::string want = carried(false, step, nothing);
+  EXPECT_NE(want.find("throws"), std::string::npos);
+  EXPECT_EQ(want, carried(true, step, nothing));
 }
 
 }  // namespace
