@@ -13,6 +13,7 @@
 namespace reprise {
 
 using graph::bits_of;
+using graph::kInference;
 using graph::one_of;
 using graph::Setting;
 using graph::thread_state;
@@ -20,8 +21,10 @@ using graph::thread_state;
 bool is_grad_enabled() { return autograd::gradients_are_on(); }
 
 GradModeScope::GradModeScope(bool enabled) : word_before_(thread_state.word), own_before_(thread_state.own) {
-  thread_state.word = (thread_state.word & ~bits_of(Setting::NoGrad)) | (enabled ? 0 : one_of(Setting::NoGrad));
-  thread_state.own |= bits_of(Setting::NoGrad);
+  const std::uint64_t bits = bits_of(Setting::NoGrad) & ~kInference;
+  if (enabled) thread_state.read |= kInference & ~thread_state.own;
+  thread_state.word = (thread_state.word & ~bits) | (enabled ? 0 : one_of(Setting::NoGrad));
+  thread_state.own |= bits;
 }
 GradModeScope::~GradModeScope() {
   thread_state.word = (thread_state.word & ~bits_of(Setting::NoGrad)) | (word_before_ & bits_of(Setting::NoGrad));
@@ -30,6 +33,7 @@ GradModeScope::~GradModeScope() {
 
 InferenceScope::InferenceScope() : off_(false), before_(thread_state.answered) {
   thread_state.answered |= bit(graph::Key::Autograd);
+  thread_state.word |= kInference, thread_state.own |= kInference;
 }
 InferenceScope::~InferenceScope() { thread_state.answered = before_; }
 

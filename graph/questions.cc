@@ -20,6 +20,8 @@ bool require(const Bool& b, const char* why) {
   return b.living()->env().require(b.expr(), b.where(), why);
 }
 
+bool data_decides(const Bool& b) { return b.is_symbolic() && b.living()->env().leaves_open(b.expr()); }
+
 bool same(Int a, Int b, SourceLoc loc, const char* why) {
   return identical(a, b) || require(detail::compare_eq(a, b, loc), why);
 }

@@ -102,6 +102,8 @@ bool same(Int a, Int b, SourceLoc, const char* why);
 inline bool is_plain(Int a, std::int64_t v) { return !a.is_symbolic() && a.hint() == v; }
 /// Has it a number that only the data tell (docs/data_sizes.md)?
 bool depends_on_data(const Int&);
+/// Would asking it end the trace, because only data tell?
+bool data_decides(const Bool&);
 /// The -1 that stands for a size to be found; an argument that is -1 in this call is guarded to be.
 inline bool is_to_infer(Int a, SourceLoc loc) {
   return a.hint() == -1 && static_cast<bool>(detail::compare_eq(a, -1, loc));

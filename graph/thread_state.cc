@@ -20,7 +20,13 @@ std::string part_difference(Setting part, std::uint64_t now, std::uint64_t was) 
     case Setting::Autocast:
       return "autocast is " + (now ? "on in " + dtype(now - 1) : "off") + ", was " +
              (was ? "on in " + dtype(was - 1) : "off");
-    case Setting::NoGrad: return now ? "gradients are off, were on" : "gradients are on, were off";
+    case Setting::NoGrad: {
+      constexpr std::uint64_t inference = kInference / one_of(Setting::NoGrad);
+      if (now && was)
+        return (now & inference) ? "an InferenceScope is around it, was none"
+                                 : "no InferenceScope is around it, was one";
+      return now ? "gradients are off, were on" : "gradients are on, were off";
+    }
     case Setting::ShapeOnly:
       return now ? "tensors are made without elements (ShapeOnlyScope), were with"
                  : "tensors are made with elements, were without (ShapeOnlyScope)";

@@ -39,6 +39,9 @@ constexpr std::uint64_t bits_of(Setting s) {
 }
 constexpr std::uint64_t one_of(Setting s) { return std::uint64_t{1} << (8 * static_cast<unsigned>(s)); }
 
+/// Of NoGrad: an InferenceScope has turned gradients off, and what turns them on within does not.
+inline constexpr std::uint64_t kInference = one_of(Setting::NoGrad) << 1;
+
 /// This thread's interpreters and settings. Scopes change it and put it back.
 struct ThreadState {
   std::uint64_t word = 0;  ///< the settings
@@ -56,7 +59,7 @@ inline Keys asked(Keys of_tensors) {
 }
 
 /// The running trace depends on it.
-inline void note_read(Setting s) { thread_state.read |= bits_of(s) & ~thread_state.own; }
+inline void note_read(Setting s) { thread_state.read |= bits_of(s) & ~(thread_state.own | kInference); }
 inline std::uint64_t setting(Setting s) { return thread_state.word & bits_of(s); }
 
 /// The settings that a trace began with, as far as it depends on them: what it made is for threads where these are the

@@ -87,15 +87,26 @@ Layout slice(const ViewCtx& v) {
   }
   if (is_plain(end, INT64_MAX)) end = n;
   if (clamps_any(start, end, n)) return any_slice(v, d, start, end, step);
+  // What only data decide is not asked: a bound is clamped by what it comes to be.
+  const guards::LibraryScope exact;
   auto from_front = [&](Int i) {
     if (identical(i, n) || ask(v.le(0, i), "slice: bound counts from the front")) return i;
-    return ask(v.le(0, i + n), "slice: bound within the size") ? i + n : Int(0);
+    const Bool within = v.le(0, i + n);
+    if (data_decides(within)) return Int::max(i + n, 0);
+    return ask(within, "slice: bound within the size") ? i + n : Int(0);
   };
   start = from_front(start);
   end = from_front(end);
-  if (!identical(end, n) && !ask(v.le(end, n), "slice: end within the size")) end = n;
+  if (const Bool within = v.le(end, n); !identical(end, n)) {
+    if (data_decides(within)) end = Int::min(end, n);
+    else if (!ask(within, "slice: end within the size")) end = n;
+  }
   Int length = 0;
-  if (identical(start, Int(0)) || ask(v.le(start, end), "slice: start before end")) {
+  if (!identical(start, Int(0)) && data_decides(v.le(start, end))) {
+    start = Int::min(start, n);
+    length = Int::max(end - start, 0);
+    if (!is_plain(step, 1)) length = count_steps(length, step);
+  } else if (identical(start, Int(0)) || ask(v.le(start, end), "slice: start before end")) {
     length = is_plain(step, 1) ? end - start : count_steps(end - start, step);
   } else if (!ask(v.le(start, n), "slice: start within the size")) {
     start = n;

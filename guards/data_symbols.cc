@@ -77,6 +77,8 @@ std::optional<bool> usual_answer(const Expr* e) {
 }
 }  // namespace
 
+bool ShapeEnv::leaves_open(const Expr* e) { return of_data(e) && !prove(e) && !usual_answer(e); }
+
 bool ShapeEnv::decide_of_data(const Expr* e, SourceLoc where) {
   const std::optional<bool> usual = in_library() ? usual_answer(e) : std::nullopt;
   std::optional<bool> answer = usual;

@@ -107,6 +107,8 @@ class ShapeEnv {
 
   /// Decides a boolean for this trace: proved ones cost nothing, otherwise its hint is taken and a guard recorded.
   bool decide(const Expr* boolean, SourceLoc, const char* why);
+  /// Would an operator's decide() end the trace, because only data tell (Note [Sizes that depend on data])?
+  bool leaves_open(const Expr* boolean);
   /// Requires it to hold; false (and no guard) if its hint is false.
   bool require(const Expr* boolean, SourceLoc, const char* why);
   /// Adds `e == hint` and returns the hint. Logged on channel `guards`.

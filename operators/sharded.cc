@@ -37,8 +37,15 @@ Part part_of_handle(const Tensor& t, const DeviceMesh& mesh) {
   return {t, replicated(mesh)};
 }
 
-Tensor handle_of(Part p, const DeviceMesh& mesh, SourceLoc loc) {
+void expect_shared(const Sharded& s, const char* op, SourceLoc loc) {
+  if (s.apart)
+    fail(ErrorCode::InvalidArgument, op, loc, "writes to a view for which shards were moved (", s.placements_text,
+         " now): it shares no memory with its tensor; write to the whole tensor, or to a clone()");
+}
+
+Tensor handle_of(Part p, const DeviceMesh& mesh, SourceLoc loc, bool apart) {
   Sharded s;
+  s.apart = apart;
   s.local = std::move(p.local), s.mesh_text = mesh.text(), s.placements_text = to_string(p.placements);
   return s.tensor(loc);
 }
@@ -247,6 +254,7 @@ Tensor Sharded::plain(SourceLoc loc) const {
 }
 
 void Sharded::store(const Tensor& value, SourceLoc loc) const {
+  operators::expect_shared(*this, "copy_", loc);
   const DeviceMesh m = mesh(loc);
   local.copy_(operators::moved({value, operators::replicated(m)}, placements(), m, "copy_", loc).local, loc);
 }

@@ -13,7 +13,10 @@ struct Part {
 /// ShapeMismatch, naming `op`, where shards would not be equal.
 Part moved(Part from, const Placements& to, const DeviceMesh&, const char* op, SourceLoc);
 Part part_of_handle(const Tensor&, const DeviceMesh&);
-Tensor handle_of(Part, const DeviceMesh&, SourceLoc);
+/// `apart`: Sharded::apart.
+Tensor handle_of(Part, const DeviceMesh&, SourceLoc, bool apart = false);
+/// Throws InvalidArgument: a write to it would not reach what it is a view of.
+void expect_shared(const Sharded&, const char* op, SourceLoc);
 Placements replicated(const DeviceMesh&);
 /// Of gradients: Partial means that parts are added up, so that each part gets all of it.
 Placements gradient_placements(Placements);

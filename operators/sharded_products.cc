@@ -56,12 +56,16 @@ void answer_linear(WrapperCall& c) {
   // A bias is added once, to the sum of all parts.
   const std::vector<Tensor> factors{x, w};
   const DeviceMesh mesh = mesh_of_call(c, tensors_of(c));
-  const ShardingPlan p = plan(rule, factors, mesh, false);
-  const bool summed = std::any_of(p.result.begin(), p.result.end(), [](const Placement& q) { return q.is_partial(); });
-  if (summed) return c.answer(add(linear(x, w, {}, c.loc()), c.tensor(2), 1, c.loc()));
-  rule.operands.push_back({kColumn});
-  rule.partials = Partials::None;
-  answer(c, rule);
+  ShardingRule with_bias = rule;
+  with_bias.operands.push_back({kColumn});
+  with_bias.partials = Partials::None;
+  const auto is_summed = [&](const ShardingRule& r, const std::vector<Tensor>& of) {
+    const Placements made = plan(r, of, mesh, false).result;
+    return std::any_of(made.begin(), made.end(), [](const Placement& q) { return q.is_partial(); });
+  };
+  if (is_summed(rule, factors) || is_summed(with_bias, tensors_of(c)))
+    return c.answer(add(linear(x, w, {}, c.loc()), c.tensor(2), 1, c.loc()));
+  answer(c, with_bias);
 }
 
 }  // namespace

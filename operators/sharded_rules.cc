@@ -159,9 +159,16 @@ class Planner {
   ShardingPlan out_;
 };
 
+/// Does a view of it that is made with these placements share no memory with it?
+bool is_apart(const Tensor& x, const Placements& with) {
+  const Sharded* s = Sharded::of(x);
+  return s && (s->apart || s->placements() != with);
+}
+
 /// The handle that is written gets what was made of its part.
 void write_back(const Tensor& handle, Part made, const DeviceMesh& mesh, const char* op, SourceLoc loc) {
   const Sharded& self = Sharded::from(handle, loc);
+  expect_shared(self, op, loc);
   const Part at_home = moved(std::move(made), self.placements(), mesh, op, loc);
   if (!at_home.local.is_same(self.local)) self.local.copy_(at_home.local, loc);
 }
@@ -190,7 +197,8 @@ void answer(WrapperCall& c, const ShardingRule& rule, const OfParts& f) {
     }
     return c.answer(c.tensor(0));
   }
-  for (Tensor& t : made) t = handle_of({t, p.result}, mesh, c.loc());
+  const bool apart = c.is_view() && is_apart(tensors[0], p.operands[0]);
+  for (Tensor& t : made) t = handle_of({t, p.result}, mesh, c.loc(), apart);
   c.answer(std::move(made));
 }
 
@@ -241,7 +249,8 @@ void answer_whole(WrapperCall& c) {
     return c.answer(c.tensor(0));
   }
   for (Tensor& t : made)
-    if (t.defined()) t = handle_of({t, replicated(*mesh)}, *mesh, c.loc());
+    if (t.defined())
+      t = handle_of({t, replicated(*mesh)}, *mesh, c.loc(), c.is_view() && is_apart(c.tensor(0), replicated(*mesh)));
   c.answer(std::move(made));
 }
 

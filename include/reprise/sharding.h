@@ -98,10 +98,14 @@ Tensor local_part(const Tensor& x, const DeviceMesh& mesh, const MeshAxis& axis,
 /// (Partial). Where two operands disagree, the smaller is redistributed. Plain tensors among the arguments count as
 /// Replicate. Any other operator takes all operands whole and gives a whole result, which the log tells
 /// (`sharded_whole`).
+///
+/// A view for which shards must be moved (a row of a tensor whose rows are sharded) is a copy: writing to it throws
+/// InvalidArgument, and it does not see what is written to the tensor later.
 struct Sharded : Wrapper<Sharded> {
   Tensor local;
   std::string mesh_text, placements_text;
-  REPRISE_FIELDS(Sharded, local, mesh_text, placements_text)
+  bool apart = false;  ///< a view for which shards were moved: it shares no memory with what it is a view of
+  REPRISE_FIELDS(Sharded, local, mesh_text, placements_text, apart)
 
   DeviceMesh mesh(SourceLoc loc = SourceLoc::current()) const;
   const Placements& placements() const;

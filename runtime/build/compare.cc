@@ -37,6 +37,19 @@ bool adds_up(const graph::Node& n) {
     return region && std::any_of((*region)->nodes.begin(), (*region)->nodes.end(), adds_up);
   });
 }
+/// The least exact of what its regions compute.
+Closeness in_regions(const graph::Node& n) {
+  Closeness c = Closeness::Bits;
+  for (const graph::NodeArg& a : n.args) {
+    const auto* region = std::get_if<graph::Region>(&a);
+    if (!region) continue;
+    for (const graph::Node& inner : (*region)->nodes) {
+      c = std::max(c, in_regions(inner));
+      for (graph::ValueId r : inner.results) c = std::max(c, closeness_of((*region)->meta(r).dtype));
+    }
+  }
+  return c;
+}
 }  // namespace
 
 // Fused code adds up in another order than operators one by one, and keeps float32 between operators of half precision;
@@ -48,7 +61,7 @@ std::vector<Closeness> closeness_of_values(const graph::Graph& g, std::size_t in
     all[g.inputs[i].value.v] = std::max(Closeness::Float32, closeness_of(g.meta(g.inputs[i].value).dtype));
   auto of_data = [&](const Scalar& s) { return s.is_symbolic() && g.env && g.env->of_data(s.word().expr()); };
   for (const graph::Node& n : g.nodes) {
-    Closeness operands = Closeness::Bits, types = Closeness::Bits;
+    Closeness operands = Closeness::Bits, types = in_regions(n);
     for (const graph::NodeArg& a : n.args)
       if (const Scalar* s = std::get_if<Scalar>(&a); s && of_data(*s)) operands = Closeness::Float32;
     graph::for_each_value(n, [&](graph::ValueId v) {

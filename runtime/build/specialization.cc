@@ -182,6 +182,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       note(tracer, settings);
       Traced traced = tracer.finish();
       finished = true;
+      if (const auto& once = traced.unrepeatable; once && !traced.takes_back()) facts.runs_once = once;
       traced.captured_wants = std::move(captured_wants);
       traced.made = std::move(made);
       for (std::size_t i = 0; i < traced.made.size() && i < traced.tensor_results.size(); ++i)
@@ -202,7 +203,8 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     } catch (const Error& e) {
       if (finished) throw;
       note(tracer, settings);
-      if (e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
+      facts.runs_once = tracer.runs_once();
+      if (facts.runs_once || e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
     } catch (...) {
       if (!finished) note(tracer, settings);

@@ -183,7 +183,8 @@ struct TraceFacts {
   /// it had met operators that fail by their elements (an index out of range), or it took for granted what the data
   /// decide: an error that it ends with may be none of the call's
   bool may_fail = false;
-  std::uint32_t words = 0;  ///< values of the call
+  std::optional<Bail> runs_once;  ///< Tracer::runs_once
+  std::uint32_t words = 0;        ///< values of the call
   std::uint32_t call_tensors = 0;
   Outcomes path;  ///< decisions that it has taken
   /// Of calls that are no different in it the trace would have been the same.

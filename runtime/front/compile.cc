@@ -266,6 +266,7 @@ class MissedCall {
                                 : std::to_string(c_.options.max_specializations) + " specializations";
   }
   void note_thrown(const std::string& what);
+  [[noreturn]] void refuse_second_run(Bail why, const Error&);
 
   Compiled& c_;
   CallFrame& frame_;
@@ -452,6 +453,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       } catch (const std::bad_alloc&) {
         throw;
       } catch (const std::exception&) {  // also an error of the function's: it is told of the call as it is
+        if (facts.runs_once) throw;
       }
       if (!traced || !call.traced.decisions.empty() ||
           (!call.traced.unrepeatable && guards::asks_strides(*call.traced.graph.env))) {
@@ -471,7 +473,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     } else try {
         trace();
       } catch (const Error& e) {
-        if (e.code() != ErrorCode::NotTraceable) throw;
+        if (facts.runs_once || e.code() != ErrorCode::NotTraceable) throw;
         generality_ = {};  // what is known of this very call may be needed
         trace();
       }
@@ -502,6 +504,8 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
   } catch (const device::LateFault&) {  // of an earlier call
     throw;
   } catch (const Error& e) {
+    const bool is_given_up = e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal;
+    if (facts.runs_once && is_given_up) refuse_second_run(*facts.runs_once, e);
     switch (e.code()) {
       case ErrorCode::NotTraceable:
         if (is_ahead())
@@ -517,7 +521,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
       default:
         seen_ = facts.seen(), taken_ = facts.path;
         note_thrown(e.what());
-        if (!facts.may_fail || is_ahead()) throw;
+        if (!facts.may_fail || facts.runs_once || is_ahead()) throw;
         // Eagerly, what fails by its elements comes before the mistake that the trace has found, which may be none
         // where it took for granted what the data decide: the function itself says which it is.
         LockedCompiled lock(c_);
@@ -544,6 +548,17 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
     note_thrown("what is no std::exception");
     throw;
   }
+}
+
+// Eager execution would take out, or leave behind, once more. It is not tried again.
+void MissedCall::refuse_second_run(Bail why, const Error& e) {
+  {
+    LockedCompiled lock(c_);
+    c_.handles.merge(handles_);
+    c_.runs_once = why;
+  }
+  bail(why, "compile", e.where(), "its trace is given up (", e.message(), "), and the function cannot run again: it ",
+       bail_text(why), "; later calls run eagerly");
 }
 
 // A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call
@@ -628,6 +643,12 @@ const Specialization* compile(Compiled& c, CallFrame& f, void (*body)(void*, Tra
   if (!c.mode) {
     LockedCompiled lock(c);
     return miss.serve_eagerly(Bail::mode_off, bail_text(Bail::mode_off));
+  }
+  {
+    LockedCompiled lock(c);
+    if (c.runs_once)
+      return miss.serve_eagerly(*c.runs_once, std::string("the function ") + bail_text(*c.runs_once) +
+                                                  ", and its trace was given up behind that");
   }
   const timeline::Time asked = timeline::on() ? timeline::now() : 0;
   CompileTurn turn(c, c.options.on_miss == OnMiss::Wait);

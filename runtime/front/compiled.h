@@ -71,6 +71,8 @@ struct Compiled : std::enable_shared_from_this<Compiled> {
   /// first call.
   std::function<void(Traced&)> describe;
   std::optional<kernels::Mode> mode;  ///< none: off, every call is served eagerly
+  /// Under `mu_`: it has done what cannot be undone in a trace that was given up, so it is traced no more.
+  std::optional<Bail> runs_once;
 
   struct Table {
     Table() : Table(std::vector<const Specialization*>()) {}

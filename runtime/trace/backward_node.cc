@@ -37,6 +37,7 @@ struct BackwardNode final : autograd::Node {
     std::vector<Tensor> tensors;
     for (const autograd::Saved& s : saved) tensors.push_back(s.unpack(*this));
     const std::int64_t* at = strides.empty() ? nullptr : strides.data();
+    const std::uint64_t there = defined(grads);
     for (std::uint32_t k : of->tangents) {
       const autograd::ResultMeta& result = results[k];
       tensors.push_back(tangent(std::move(grads[k]), result, at));
@@ -52,8 +53,19 @@ struct BackwardNode final : autograd::Node {
     const std::vector<Tensor> made = call();
     if (looks) look_for_nan(tensors);
     for (std::size_t i = 0; i < given.size(); ++i)
-      if (const std::int32_t o = of->gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
+      if (const std::int32_t o = of->gradients[i]; o >= 0 && is_reached(i, there))
+        given[i] = made[static_cast<std::size_t>(o)];
     return given;
+  }
+  static std::uint64_t defined(const std::vector<Tensor>& grads) {
+    std::uint64_t bits = 0;
+    for (std::size_t k = 0; k < grads.size(); ++k)
+      if (grads[k].defined()) bits |= bit_of_result(k);
+    return bits;
+  }
+  bool is_reached(std::size_t gradient, std::uint64_t by) const {
+    const std::uint64_t of_these = of->reached[gradient];
+    return !of_these || (of_these & by);
   }
   /// Names the call of the function in whose derivative the first number comes that is none.
   void look_for_nan(const std::vector<Tensor>& tensors) const {
@@ -85,6 +97,7 @@ struct BackwardNode final : autograd::Node {
   /// The same as a differentiable function of the arguments and the tangents.
   std::vector<Tensor> apply_again(const std::vector<Tensor>& grads) {
     const DerivativeAgain& a = *of->again;
+    const std::uint64_t there = defined(grads);
     std::vector<Tensor> tangents, given(next.size());
     for (std::uint32_t k : a.tangents) tangents.push_back(grads[k].defined() ? grads[k] : zeros_of(results[k]));
     auto saved_input = [&](std::uint32_t input) {
@@ -95,7 +108,8 @@ struct BackwardNode final : autograd::Node {
     };
     const std::vector<Tensor> made = call_again(a, kept, saved_input, std::move(tangents), *this);
     for (std::size_t i = 0; i < given.size(); ++i)
-      if (const std::int32_t o = a.gradients[i]; o >= 0) given[i] = made[static_cast<std::size_t>(o)];
+      if (const std::int32_t o = a.gradients[i]; o >= 0 && is_reached(i, there))
+        given[i] = made[static_cast<std::size_t>(o)];
     return given;
   }
   void release() override {

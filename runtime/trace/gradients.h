@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -78,6 +80,8 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
   std::size_t numbers = 0;        ///< the last integers of a replay
   std::vector<std::uint32_t> tangents;
   std::vector<std::int32_t> gradients;
+  /// By gradient: which results' tangents it is computed of (bit_of_result). Of none that is there, it is undefined.
+  std::vector<std::uint64_t> reached;
   std::unique_ptr<const CompiledFunction<BackwardFunction>> backward;
   std::shared_ptr<const BackwardGraph> graph;
   /// of the backward's tensors, in the forward's environment: saved ones, then tangents, which lie as the results do
@@ -94,6 +98,8 @@ struct Gradients : std::enable_shared_from_this<Gradients> {
 /// Names and kinds of its numbers, as the forward knows them; where the generator stands comes last among them.
 void describe_numbers(BackwardGraph&, const graph::Graph& forward);
 
+/// The 64th and all behind it share one.
+inline std::uint64_t bit_of_result(std::size_t k) { return std::uint64_t{1} << std::min<std::size_t>(k, 63); }
 /// Does it say where the generator stands?
 bool is_random(const graph::NumberInput&);
 /// What a tangent is expected to have where its result has these: the same where no two elements share a place and none

@@ -253,6 +253,21 @@ TensorMeta shown(const graph::Graph& g, const Joint::Output& o, TensorMeta value
   return value;
 }
 
+/// By output of the backward: the results whose tangents, its last inputs, it is computed of.
+std::vector<std::uint64_t> results_that_reach(const graph::Graph& g, const std::vector<std::uint32_t>& tangents) {
+  std::vector<std::uint64_t> of(g.values.size());
+  const std::size_t first = g.inputs.size() - tangents.size();
+  for (std::size_t i = 0; i < tangents.size(); ++i) of[g.inputs[first + i].value.v] = bit_of_result(tangents[i]);
+  for (const graph::Node& n : g.nodes) {
+    std::uint64_t bits = 0;
+    graph::for_each_value(n, [&](graph::ValueId v) { bits |= of[v.v]; });
+    for (graph::ValueId r : n.results) of[r.v] = bits;
+  }
+  std::vector<std::uint64_t> made;
+  for (const graph::OutputSpec& o : g.outputs) made.push_back(of[o.value.v]);
+  return made;
+}
+
 }  // namespace
 
 std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, const CutBy& by) {
@@ -332,6 +347,9 @@ std::shared_ptr<const Gradients> cut_gradients(Traced& t, const Joint& joint, co
   for (std::int32_t o : own) t.tensor_results.push_back(o);
   made->own = own.size();
   back->graph = std::move(p.backward);
+  const std::vector<std::uint64_t> by_output = results_that_reach(back->graph, made->tangents);
+  for (const std::int32_t o : made->gradients)
+    made->reached.push_back(o < 0 ? 0 : by_output[static_cast<std::size_t>(o)]);
   back->default_dtype = static_cast<DType>(graph::setting(graph::Setting::DefaultDType));
   back->numbers = NumbersOf::of(back->graph);
   name_backward(*made, *back, g);

@@ -496,6 +496,12 @@ void Tracer::result(Int i) {
 bool Tracer::may_fail() const {
   const auto& assumed = env_->assumed();
   if (std::any_of(assumed.begin(), assumed.end(), [](const auto& a) { return !a.always; })) return true;
+  // A trace does not know what shares an argument's place on the tape: eagerly an earlier write may throw.
+  auto made_leaf = [](const Input& i) {
+    const autograd::State* s = autograd::state_of(i.tensor);
+    return s && s->wants && !s->from_outside;
+  };
+  if (std::any_of(inputs_.begin(), inputs_.end(), made_leaf)) return true;
   return std::any_of(out_.graph.nodes.begin(), out_.graph.nodes.end(),
                      [](const graph::Node& n) { return graph::effects_of(n).may_end_call(); });
 }

@@ -233,6 +233,11 @@ struct Traced {
   /// The function did what a replay would not do: why, as a message continues. What was made serves this one call,
   /// because running the function again would do it twice.
   std::optional<Bail> unrepeatable;
+  /// May the function run once more, if nothing comes of this?
+  bool takes_back() const {
+    return unrepeatable != Bail::destroys_variable && unrepeatable != Bail::leaves_tensor &&
+           unrepeatable != Bail::changes_itself;
+  }
   /// Tensors made by the function that outlive it (it assigned a captured variable, a member, a global): the last of
   /// tensor_results. They become real once the call's results are there.
   std::vector<Tensor> kept;
@@ -336,6 +341,9 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool assigns_on_tape() const;
   /// What it has assigned to variables: the last results. Before the tape is walked, where they are on it.
   void give_assigned();
+  /// Behind a trace that has failed: what the function has done that cannot be taken back, so that it does not run
+  /// again in this call. None: it may.
+  std::optional<Bail> runs_once() noexcept;
 
   // ---- derivatives (joint.h)
   const std::vector<Tensor>& results() const { return results_; }

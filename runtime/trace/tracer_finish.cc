@@ -80,6 +80,27 @@ void Tracer::give_assigned() {
   }
 }
 
+std::optional<Bail> Tracer::runs_once() noexcept {
+  drop_places();
+  if (out_.variables->destroys()) return Bail::destroys_variable;
+  try {
+    Work work(*this);
+    for (const FunctionSeen& f : out_.functions)
+      if (const auto alive = f.owner.lock()) check_bytes(f.object, f.bytes);
+    if (out_.unrepeatable == Bail::changes_itself) return Bail::changes_itself;
+    if (std::any_of(live_.begin(), live_.end(), [](const TracedRef* r) { return r->impl->keys & kWrappedKey; }))
+      return std::nullopt;  // they hold others
+    std::unordered_map<const TensorImpl*, std::int32_t> known;
+    for (const Tensor& t : results_) ++known[t.impl()];
+    for (const Tensor* at : out_.variables->assigned()) ++known[at->impl()];
+    for (const auto& [ref, held] : held_by_function())
+      if (const auto at = known.find(ref->impl); held > (at == known.end() ? 0 : at->second))
+        return Bail::leaves_tensor;
+  } catch (const std::bad_alloc&) {  // who looks again has no memory either
+  }
+  return std::nullopt;
+}
+
 bool Tracer::assigns_on_tape() const {
   const std::vector<const Tensor*> assigned = out_.variables->assigned();
   return std::any_of(assigned.begin(), assigned.end(), [&](const Tensor* at) {

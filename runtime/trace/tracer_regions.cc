@@ -167,6 +167,7 @@ bool Tracer::region_wants_gradients(const TensorImpl& t) noexcept {
   const TracedStorage& storage = *static_cast<const TracedRef&>(*t.trace).storage;
   if (!storage.tracer) return false;
   const Tracer& tracer = *storage.tracer;
+  const Work work(*storage.tracer);  // handles made here are none of the function's
   const auto& regions = tracer.regions_;
   const auto wants = [&](const RegionTrace::Lifted& l) { return requires_grad(*tracer.as_seen(l.outer).impl()); };
   for (std::size_t d = std::min(storage.depth, regions.size()); d-- > 0;)

@@ -73,6 +73,8 @@ class VariableLog {
   std::optional<Bail> unrepeatable(const Before&) const;
   /// Handles that got a tensor, and may have been made by the function.
   std::vector<std::shared_ptr<Variable>> unknown(const Before&) const;
+  /// Has it destroyed what is not the function's own? That cannot be taken back.
+  bool destroys() const { return destroyed_others_; }
   /// Has it assigned, or destroyed, what is not the function's own?
   bool assigns() const;
   /// Handles that a replay can assign, and that hold something else than before; by address.

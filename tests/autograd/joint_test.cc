@@ -85,6 +85,33 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 // Attention and its derivative are one pair, whose replacement saves no probabilities.
+// What no used result depends on has no gradient, as eagerly: an optimizer leaves it alone.
+TEST(JointGraph, ResultsThatNobodyUsesGiveNoGradient) {
+  auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return std::vector<Tensor>{x.exp(), x * w, (w + b).sum()};
+  };
+  auto f = compile(body, {.second_order = true});
+  for (const int used : {1, 2, 4, 3, 5, 6, 7, 2}) {
+    std::vector<std::string> seen;
+    for (const bool compiled : {false, true}) {
+      const Tensor x = ones({3}).requires_grad_(), w = full({3}, 2.0).requires_grad_(), b = ones({3}).requires_grad_();
+      const std::vector<Tensor> y = compiled ? f(x, w, b) : body(x, w, b);
+      Tensor sum = zeros({});
+      for (int i = 0; i < 3; ++i)
+        if (used >> i & 1) sum = sum + y[static_cast<std::size_t>(i)].sum();
+      std::string text;
+      for (const bool again : {false, true}) {
+        for (const Tensor& g :
+             grad({sum}, {x, w, b}, {}, {.retain_graph = true, .create_graph = again, .allow_unused = true}))
+          text += g.defined() ? std::to_string(g.sum().item<float>()) + " " : "none ";
+      }
+      seen.push_back(text);
+    }
+    EXPECT_EQ(seen[0], seen[1]) << used;
+  }
+  EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
 TEST(JointGraph, APatternMatchesAFunctionWithItsDerivative) {
   struct Pattern {
     Pattern() {

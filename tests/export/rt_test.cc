@@ -334,6 +334,40 @@ TEST(Runtime, WhatItCannotRunIsRefusedWhenItIsCompiled) {
   EXPECT_EQ(none, nullptr);
 }
 
+// Where there are no instructions for half precision, code calls functions for it.
+TEST(Runtime, HalfPrecisionAtTheLowestLevel) {
+  const auto made = [](const Tensor& x) {
+    const Tensor h = x.to(kFloat16) * 1.7 + 0.1, wide = (x.to(kFloat64) * 1e-3).to(kFloat16);
+    return std::vector<Tensor>{h, h.to(kFloat32).exp(), wide, (h * wide).sum()};
+  };
+  export_program(made, std::tuple(zeros({8, 5})), {.name = "half"})
+      .compile({.levels = {"x86_64_v2", best_level()}})
+      .save(file("half.rpx"));
+  const RtProgram low(file("half.rpx"), "x86_64_v2"), best(file("half.rpx"), best_level());
+  // Denormals, ties, what overflows, and what is no number.
+  std::vector<float> v(40);
+  for (std::size_t i = 0; i < v.size(); ++i)
+    v[i] = std::ldexp(1.0f + static_cast<float>(i) / 64, static_cast<int>(i) - 24);
+  v[0] = 65520.0f, v[1] = -INFINITY, v[2] = NAN, v[3] = 6e-8f, v[4] = -0.0f, v[5] = 1.00048828125f;
+  std::vector<Tensor> x{tensor_of(v).reshape({8, 5})}, same = x;
+  EXPECT_EQ(difference(there(best, x), there(low, same), true), "");
+}
+
+// What data decide is not decided for arguments that hold nothing.
+TEST(Runtime, SizesThatDataDecideAreNoCrash) {
+  const ExportedProgram p = export_program(
+      [](const Tensor& x) {
+        const Tensor n = (x > 0.0).nonzero().t();
+        return std::get<0>(topk(n, n.size(1) / 2, 1));
+      },
+      std::tuple(arange(9, {.dtype = kFloat32})));
+  try {
+    p.compile({.levels = {best_level()}});
+  } catch (const Error& e) {
+    EXPECT_TRUE(has(e.what(), "cannot run without a compiler")) << e.what();
+  }
+}
+
 #ifdef REPRISE_RT_TEST
 // Python and C, with the shared library, in processes that have no compiler: packaging/python/test_reprise_rt.py.
 TEST(Runtime, OtherLanguagesInAnotherProcess) {

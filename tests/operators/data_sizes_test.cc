@@ -272,6 +272,24 @@ TEST(DataSizes, AnElementIsASize) {
       kSizes);
 }
 
+// Bounds that only data tell are clamped by what they come to be, on either side.
+TEST(DataSizes, SlicesAreClamped) {
+  expect_compiled(
+      [](const List& a) {
+        const Tensor found = nonzero(a[0]), rows = a[0].index_select(0, found.select(1, 0));
+        const Int n = a[1].item().to_int();
+        return List{found.slice(0, 0, 3),        rows.slice(0, 0, 100),
+                    rows.slice(0, -3),           rows.slice(0, -100, -2),
+                    rows.slice(0, 2, 5),         rows.slice(0, 5, 2),
+                    a[0].slice(0, 0, 2 * n + 1), a[0].slice(0, n + 1, 2 * n),
+                    rows.slice(0, 1, 9, 2),      a[0].slice(0, 0, a[0].size(0) / 2) + 1.0};
+      },
+      [](std::int64_t n) {
+        return List{numbers({n}) + 1, full({}, n / 2 + 1, {kInt64, test_device()})};
+      },
+      kSizes);
+}
+
 TEST(DataSizes, WhatIsDeclaredIsChecked) {
   auto f = compile([](Tensor x, Tensor n) {
     x.add_(1);

@@ -15,6 +15,13 @@ namespace {
 using fuzz::Seen;
 using fuzz::Version;
 
+/// Of two gradients of which one is defined.
+std::string who_has_one(const Tensor& eager, const Tensor& compiled) {
+  if (eager.defined()) return "only eager has one";
+  const NoGradScope off;
+  return std::string("only compiled has one") + ((compiled != 0.0).any().item<bool>() ? "" : ", of zeros");
+}
+
 /// One of the two functions, eager or compiled, with its state.
 struct Side {
   State state;
@@ -254,7 +261,7 @@ class Pair {
     const std::size_t leaves = want_.state.leaves.size();
     for (std::size_t i = 0; i < w.size(); ++i) {
       const std::string at = "gradient of " + (i < leaves ? "leaf " + std::to_string(i) : name(i - leaves)) + ": ";
-      if (w[i].defined() != g[i].defined()) return at + "only " + (w[i].defined() ? "eager" : "compiled") + " has one";
+      if (w[i].defined() != g[i].defined()) return at + who_has_one(w[i], g[i]);
       if (!w[i].defined()) continue;
       const NoGradScope off;
       const std::string d = fuzz::difference(fuzz::seen({row_by_row(w[i])}, {}, {}, {true}),
@@ -311,13 +318,7 @@ class Pair {
     ++counts_.derived_twice;
     for (std::size_t i = 0; i < want.size(); ++i) {
       const std::string at = "second gradient of leaf " + std::to_string(i) + ": ";
-      if (want[i].defined() != got[i].defined()) {
-        const bool zeros = got[i].defined() && !(got[i] != 0).any().item<bool>();
-        return at + "only " +
-               (want[i].defined() ? "eager has one"
-                : zeros           ? "compiled has one, of zeros"
-                                  : "compiled has one");
-      }
+      if (want[i].defined() != got[i].defined()) return at + who_has_one(want[i], got[i]);
       if (!want[i].defined()) continue;
       const NoGradScope off;
       const std::string d =

@@ -72,7 +72,9 @@ const Row rows[] = {
     PAIRS_ROW(2, kSteps, return plain(Float8::quantize(eights(a) * 0.875, {.power_of_two = true}))),
     PAIRS_ROW(2, kSteps, Tensor w = Float8::quantize(eights(a), {.scaling = Float8Scaling::PerRow});
               return linear(eights(b), w) * 0.01),
-    PAIRS_ROW(2, kSteps, return linear(eights(b), SemiSparse24::prune(eights(a))) * 0.01),
+    PAIRS_ROW(2, kSteps,  // which of four stay is the same, however a is rounded
+              const Tensor w = eights(a).clamp(-1.0, 1.0) * 0.25 + arange(8, {.dtype = kFloat32});
+              return linear(eights(b), SemiSparse24::prune(w)) * 0.01),
 };
 const Wrap wraps[] = {
     PAIRS_WRAP(2, 0, return plain(inner(boxed(a), b))),

@@ -6,6 +6,7 @@
 #include "base/knobs.h"
 #include "reprise/regions.h"
 #include "reprise/reprise.h"
+#include "reprise/semi_sparse.h"
 #include "runtime/build/specialization.h"
 #include "runtime/call/call.h"
 #include "tests/support/element.h"
@@ -227,6 +228,32 @@ TEST(Check, SumsInLoopsMayBeRoundedElsewhere) {
     EXPECT_NO_THROW(f(arange(n * 5, {.dtype = kFloat32}).mul(0.137).sin().view({n, 5}), ones({4}) * 0.31)) << n;
 }
 
+/// What a body computes in half precision is compared as such, though it gives floats.
+TEST(Check, HalfPrecisionInBodies) {
+  const Tensor w = arange(64, {.dtype = kFloat32}).mul(0.73).sin().view({8, 8}).to(kBFloat16);
+  auto body = [&](const Tensor& x) { return tanh(linear(x.to(kBFloat16) * 1.3, w)).to(kFloat32); };
+  const CompileOptions checked{.check = 1};
+  auto in_scan = compile(
+      [&](Tensor xs) {
+        return scan([&](const Tensor& s, const Tensor& x) { return std::pair(body(s + x), body(x)); }, zeros({1, 8}),
+                    xs)
+            .second;
+      },
+      checked);
+  auto in_cond = compile(
+      [&](Tensor xs) {
+        const Tensor x = xs.select(0, 0);
+        return cond(
+            x.sum() > 0.0, [&] { return body(x); }, [&] { return body(-x); });
+      },
+      checked);
+  for (const std::int64_t n : {2, 5}) {
+    const Tensor xs = arange(n * 8, {.dtype = kFloat32}).mul(0.37).cos().view({n, 1, 8});
+    EXPECT_NO_THROW(in_scan(xs)) << n;
+    EXPECT_NO_THROW(in_cond(xs)) << n;
+  }
+}
+
 TEST(Check, AStorageThatAResizeMakesLarger) {
   auto f = compile(
       [](Tensor x) {
@@ -263,6 +290,13 @@ TEST(Verify, ComparesTheFirstCallsWithTheTracedProgram) {
     EXPECT_EQ(test::error_of([&] { f(x, y.t_(), indices({0, 9}), n - 1, 0.5); }).code(), ErrorCode::IndexOutOfRange);
   }
   EXPECT_EQ(f.stats().eager_fallbacks, 0);
+}
+
+TEST(Verify, HandlesOfWrappersHoldNothingToCompare) {
+  Verifying on;
+  const Tensor w = SemiSparse24::prune(arange(64, {.dtype = kFloat32}).mul(0.73).sin().view({8, 8}));
+  auto f = compile([&](const Tensor& x) { return linear(x, w); });
+  for (int n : {1, 3}) EXPECT_EQ(f(ones({n, 8})).size(0).value(), n);
 }
 
 TEST(Verify, StoragesThatTheCallGivesAwayAreCompared) {

@@ -146,6 +146,29 @@ TEST(DefaultDType, WhatAFunctionLeavesSetMakesItRunEagerly) {
 
 Tensor layer(Tensor x, Tensor w, Tensor b) { return softmax(linear(x, w, b), -1).sum(0) + exp(x).mean(); }
 
+// A scope of the function turns gradients on within its caller's NoGradScope, and not within an InferenceScope.
+TEST(Gradients, AnInferenceScopeIsGuardedWhereTheFunctionTurnsThemOn) {
+  auto plain = [](const Tensor& x) {
+    const EnableGradScope on;
+    const Tensor p = x.detach().requires_grad_(), y = p.exp().sum();
+    return y.requires_grad() ? y.detach() * 0.0 + (is_grad_enabled() ? 1.0 : 2.0) : y * 0.0 + 3.0;
+  };
+  for (const int first : {0, 1, 2}) {
+    auto f = compile(plain);
+    for (int i = 0; i < 6; ++i) {
+      const int around = (first + i) % 3;
+      std::optional<InferenceScope> inference;
+      std::optional<NoGradScope> off;
+      if (around == 1) inference.emplace();
+      if (around == 2) off.emplace();
+      EXPECT_EQ(plain(ones({3})).item<float>(), around == 1 ? 3.0f : 1.0f);
+      EXPECT_EQ(f(ones({3})).item<float>(), around == 1 ? 3.0f : 1.0f) << around << " after " << first;
+      EXPECT_EQ(is_grad_enabled(), around == 0);
+    }
+    EXPECT_EQ(f.stats().eager_fallbacks, 0);
+  }
+}
+
 TEST(Autocast, CastsByOperator) {
   const Tensor x = rand({4, 4}), h = x.to(kFloat16), d = x.to(kFloat64);
   for (DType t : {kBFloat16, kFloat16}) {

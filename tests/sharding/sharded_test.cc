@@ -314,6 +314,76 @@ TEST(Sharded, GradientsOfMoves) {
   });
 }
 
+// The bias is added once, whichever axes its shards decide.
+TEST(Sharded, ABiasIsAddedOnce) {
+  const Tensor x = numbers({4, 8}), w = numbers({4, 8}, 1), b = numbers({4}, 2), want = linear(x, w, b);
+  const Placement of[] = {Replicate(), Shard(0), Shard(1), Partial()};
+  on_ranks(8, [&](Communicator&) {
+    const DeviceMesh mesh = init_device_mesh({2, 2, 2});
+    const Placements whole(3, Replicate());
+    auto placed = [&](const Tensor& t, const Placements& p) { return redistribute(distribute(t, mesh, whole), p); };
+    const Placements bias{Shard(0), Shard(0), Replicate()};
+    EXPECT_TRUE(same(full_tensor(linear(placed(x, {Replicate(), Replicate(), Shard(1)}),
+                                        placed(w, {Shard(0), Replicate(), Shard(0)}), placed(b, bias))),
+                     want));
+    std::uint32_t drawn = 1;
+    auto draw = [&](std::uint32_t n) { return (drawn = drawn * 1664525 + 1013904223) >> 16 & (n - 1); };
+    for (int i = 0; i < 200; ++i) {
+      Placements on_x, on_w, on_b;
+      for (int a = 0; a < 3; ++a)
+        on_x.push_back(of[draw(4)]), on_w.push_back(of[draw(4)]), on_b.push_back(of[draw(2) ? draw(2) : 3]);
+      Tensor parts[3];
+      try {
+        parts[0] = placed(x, on_x), parts[1] = placed(w, on_w), parts[2] = placed(b, on_b);
+      } catch (const Error&) {
+        continue;  // shards that are not equal
+      }
+      EXPECT_TRUE(same(full_tensor(linear(parts[0], parts[1], parts[2])), want))
+          << to_string(on_x) << " " << to_string(on_w) << " " << to_string(on_b);
+    }
+  });
+}
+
+// A view for which shards are moved is a copy, and says so where it is written; others are views.
+TEST(Sharded, ViewsThatShareNoMemoryAreNotWritten) {
+  const Tensor x = numbers({4, 8});
+  struct View {
+    const char* name;
+    Tensor (*of)(const Tensor&);
+  };
+  const View views[] = {
+      {"select", [](const Tensor& t) { return t.select(0, 1); }},
+      {"slice", [](const Tensor& t) { return t.slice(0, 1, 3); }},
+      {"of the other dimension", [](const Tensor& t) { return t.slice(1, 1, 3); }},
+      {"reshape", [](const Tensor& t) { return t.reshape({32}); }},
+      {"chunk", [](const Tensor& t) { return t.chunk(2, 0)[1]; }},
+      {"diagonal", [](const Tensor& t) { return t.diagonal(); }},
+      {"a view of a view", [](const Tensor& t) { return t.t().select(1, 0).unsqueeze(0); }},
+      {"transpose", [](const Tensor& t) { return t.t(); }},
+  };
+  on_ranks(2, [&](Communicator&) {
+    const DeviceMesh mesh = init_device_mesh({2});
+    for (const Placement& p : {Shard(0), Shard(1), Replicate()})
+      for (const View& v : views) {
+        const Tensor plain = x.clone(), shards = distribute(x, mesh, {p}).clone();
+        v.of(plain).mul_(3.0);
+        bool written = true;
+        try {
+          v.of(shards).mul_(3.0);
+        } catch (const Error& e) {
+          written = false;
+          EXPECT_EQ(e.code(), ErrorCode::InvalidArgument) << e.what();
+          EXPECT_NE(std::string(e.what()).find("shares no memory"), std::string::npos) << e.what();
+        }
+        EXPECT_TRUE(same(full_tensor(shards), written ? plain : x)) << v.name << " of " << to_string({p});
+        if (!p.is_shard()) EXPECT_TRUE(written) << v.name;
+      }
+    const Tensor rows = distribute(x, mesh, {Shard(0)}).clone();
+    rows.select(1, 2).mul_(3.0);  // each rank's own part
+    EXPECT_FALSE(same(full_tensor(rows), x));
+  });
+}
+
 TEST(Sharded, WhatIsRefused) {
   struct Refused {
     const char* says;
