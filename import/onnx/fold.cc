@@ -357,16 +357,18 @@ bool slice(Call& c) {
   std::int64_t first = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t d = static_cast<std::size_t>(axis_of(c, axes[i], static_cast<int>(dims.size())));
-    const std::int64_t n = a->dims[d], low = strides[i] > 0 ? 0 : -1, high = strides[i] > 0 ? n : n - 1;
+    const std::int64_t n = a->dims[d], high = strides[i] > 0 ? n : n - 1;
     if (strides[i] == 0 || cut[d]) return false;
     cut[d] = true;
-    const auto bound = [&](std::int64_t v) {
-      return std::clamp<std::int64_t>(v < 0 ? (v < -n ? -1 : v + n) : v, low, std::max(low, high));
+    // Backwards a start before the first element is the first one; an end may lie before it.
+    const auto bound = [&](std::int64_t v, std::int64_t least) {
+      return std::clamp<std::int64_t>(v < 0 ? (v < -n ? -1 : v + n) : v, least, std::max(least, high));
     };
-    const std::int64_t from = bound(starts[i]), to = bound(ends[i]),
+    const std::int64_t from = bound(starts[i], 0), to = bound(ends[i], strides[i] > 0 ? 0 : -1),
                        step = std::clamp<std::int64_t>(strides[i], -n - 1, n + 1);
-    dims[d] = step > 0 ? std::max<std::int64_t>((to - from + step - 1) / step, 0)
-                       : std::max<std::int64_t>((from - to - step - 1) / -step, 0);
+    dims[d] = n == 0     ? 0
+              : step > 0 ? std::max<std::int64_t>((to - from + step - 1) / step, 0)
+                         : std::max<std::int64_t>((from - to - step - 1) / -step, 0);
     first += from * steps[d];
     steps[d] *= step;
   }

@@ -112,9 +112,11 @@ void split_of(Call& c) {
 /// From `start` on, towards the front, every -step-th.
 Tensor slice_back(const Tensor& x, int axis, Int start, Int end, std::int64_t step) {
   const Int n = x.size(axis);
-  // Places of the flipped tensor; what is beyond either end is clamped to it.
-  const auto place = [&](Int v) { return n - 1 - (is_negative(v) ? Int::max(v + n, -1) : Int::min(v, n - 1)); };
-  return x.flip(axis).slice(axis, place(start), place(end), -step);
+  // Places of the flipped tensor. A start before the first element is the first one; an end may lie before it.
+  const auto place = [&](Int v, Int least) {
+    return n - 1 - (is_negative(v) ? Int::max(v + n, least) : Int::min(v, n - 1));
+  };
+  return x.flip(axis).slice(axis, place(start, 0), place(end, -1), -std::max(step, -INT64_MAX));
 }
 void slice_of(Call& c) {
   Tensor x = c.x(0);
