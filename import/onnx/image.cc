@@ -1,5 +1,8 @@
 // Elements of images by coordinates that are computed, and what moves channels into places and back.
+#include <limits>
+
 #include "import/onnx/core.h"
+#include "operators/data_sizes.h"
 
 namespace reprise::onnx {
 namespace {
@@ -143,47 +146,87 @@ void affine_grid(Call& c) {
   c.give(matmul(base.reshape({points, dims + 1}), theta.mT()).reshape(out));
 }
 
+// ---- RoiAlign
+
+/// Samples of the regions along rows or columns: [regions, bins * each].
+struct Samples {
+  Tensor first, second, part;  ///< the elements that a sample lies between, and how far it is from the first
+  Tensor inside;               ///< in the image
+  Int each;                    ///< samples of a bin, of the region that has most
+  Tensor counts;               ///< with sampling_ratio 0: how many a bin of each region has
+};
+/// Of regions [regions]; ratio 0: as many to a bin as it has elements, rounded up.
+Samples samples_of(const Tensor& start, const Tensor& extent, std::int64_t bins, std::int64_t ratio, Int size) {
+  Samples s{.first = {}, .second = {}, .part = {}, .inside = {}, .each = ratio, .counts = {}};
+  const TensorOptions real{.dtype = start.dtype()};
+  const Tensor bin = extent / static_cast<double>(bins);
+  Tensor at;
+  if (ratio > 0) {
+    const Tensor steps = (arange(Scalar(bins * ratio), real) + 0.5) / static_cast<double>(ratio);
+    at = start.unsqueeze(1) + steps * bin.unsqueeze(1);
+  } else {
+    constexpr std::int64_t kMostSamples = 1 << 20;
+    s.counts = clamp(ceil(bin).to(kInt64), 0, kMostSamples);
+    s.each = operators::counted(amax(cat({s.counts, ones({1}, {.dtype = kInt64})})).item(), kMostSamples, {});
+    const auto beside = [](const Tensor& t) { return t.view({-1, 1, 1}); };
+    const Tensor steps =
+        (arange(Scalar(s.each), real) + 0.5) * beside(bin) / beside(clamp_min(s.counts, 1).to(start.dtype()));
+    const Tensor begin = beside(start) + arange(Scalar(bins), real).unsqueeze(1) * beside(bin);
+    at = (begin + steps).reshape({start.size(0), bins * s.each});
+  }
+  s.inside = (at >= -1) & (at <= size);
+  at = clamp_min(at, 0);
+  const Tensor first = minimum(floor(at), size - 1);
+  s.part = where(first >= size - 1, zeros_like(at), at - first);
+  s.first = first.to(kInt64), s.second = minimum(first + 1, size - 1).to(kInt64);
+  return s;
+}
+/// Which of the samples a region has: [regions, each].
+Tensor had(const Samples& s) { return arange(Scalar(s.each)) < s.counts.unsqueeze(1); }
+
 void roi_align(Call& c) {
   const Tensor x = c.x(0), rois = c.x(1), batch = c.x(2).to(kInt64);
   const std::int64_t h = c.i("output_height", 1), w = c.i("output_width", 1), ratio = c.i("sampling_ratio", 0);
-  if (ratio < 1)
-    c.bad("has sampling_ratio ", ratio,
-          ": how many samples there are may not depend on the regions (wanted 1 or more)");
+  if (h < 1 || w < 1 || ratio < 0) c.bad("has bins ", h, " by ", w, " and sampling_ratio ", ratio);
   const double scale = c.f("spatial_scale", 1);
   const bool half = c.version() >= 16 && c.s("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   const std::string mode = c.s("mode", "avg");
   const double offset = half ? 0.5 : 0;
-  // Coordinates of the samples, [rois, bins * ratio], for rows and columns.
   const auto along = [&](int low, std::int64_t bins, Int size) {
     const Tensor start = rois.select(1, low) * scale - offset;
     Tensor extent = rois.select(1, low + 2) * scale - offset - start;
     if (!half) extent = clamp_min(extent, 1);
-    const Tensor steps = (arange(Scalar(bins * ratio), {.dtype = x.dtype()}) + 0.5) / static_cast<double>(ratio);
-    Tensor at = start.unsqueeze(1) + steps * (extent / static_cast<double>(bins)).unsqueeze(1);
-    const Tensor inside = (at >= -1) & (at <= size);
-    at = clamp_min(at, 0);
-    const Tensor first = minimum(floor(at), size - 1);
-    const Tensor part = where(first >= size - 1, zeros_like(at), at - first);
-    return std::tuple(first.to(kInt64), minimum(first + 1, size - 1).to(kInt64), part, inside);
+    return samples_of(start, extent, bins, ratio, size);
   };
-  const auto [y0, y1, fy, in_y] = along(1, h, x.size(2));
-  const auto [x0, x1, fx, in_x] = along(0, w, x.size(3));
+  const Samples rows = along(1, h, x.size(2)), columns = along(0, w, x.size(3));
   const auto at = [&](const Tensor& row, const Tensor& column) {
     // [rois, rows, columns, c]
     return index(x, {batch.view({-1, 1, 1}), Tensor(), row.unsqueeze(2), column.unsqueeze(1)});
   };
-  const auto beside = [](const Tensor& rows, const Tensor& columns) {
-    return (rows.unsqueeze(2) * columns.unsqueeze(1)).unsqueeze(-1);
+  const auto weight = [](const Tensor& row, const Tensor& column) {
+    return (row.unsqueeze(2) * column.unsqueeze(1)).unsqueeze(-1);
   };
-  const Tensor inside = (in_y.unsqueeze(2) & in_x.unsqueeze(1)).unsqueeze(-1);
-  const Tensor parts[] = {at(y0, x0) * beside(1 - fy, 1 - fx), at(y0, x1) * beside(1 - fy, fx),
-                          at(y1, x0) * beside(fy, 1 - fx), at(y1, x1) * beside(fy, fx)};
+  const Tensor inside = (rows.inside.unsqueeze(2) & columns.inside.unsqueeze(1)).unsqueeze(-1);
+  const Tensor parts[] = {at(rows.first, columns.first) * weight(1 - rows.part, 1 - columns.part),
+                          at(rows.first, columns.second) * weight(1 - rows.part, columns.part),
+                          at(rows.second, columns.first) * weight(rows.part, 1 - columns.part),
+                          at(rows.second, columns.second) * weight(rows.part, columns.part)};
   const bool most = mode == "max";
   Tensor value = most ? maximum(maximum(parts[0], parts[1]), maximum(parts[2], parts[3]))
                       : parts[0] + parts[1] + parts[2] + parts[3];
   value = where(inside, value, zeros_like(value));
-  const Tensor bins = value.reshape({rois.size(0), h, ratio, w, ratio, x.size(1)});
-  c.give((most ? amax(bins, {2, 4}) : mean(bins, {2, 4})).permute({0, 3, 1, 2}));
+  const Tensor bins = value.reshape({rois.size(0), h, rows.each, w, columns.each, x.size(1)});
+  if (ratio > 0) return c.give((most ? amax(bins, {2, 4}) : mean(bins, {2, 4})).permute({0, 3, 1, 2}));
+  const Tensor own = had(rows).view({-1, 1, rows.each, 1, 1, 1}) & had(columns).view({-1, 1, 1, 1, columns.each, 1});
+  const Tensor count = (rows.counts * columns.counts).view({-1, 1, 1, 1});
+  Tensor made;
+  if (most) {
+    made = amax(where(own, bins, -std::numeric_limits<double>::infinity()), {2, 4});
+    made = where(count > 0, made, 0);
+  } else {
+    made = sum(where(own, bins, 0), {2, 4}) / clamp_min(count, 1).to(x.dtype());
+  }
+  c.give(made.permute({0, 3, 1, 2}));
 }
 
 constexpr Row kImageRows[] = {
