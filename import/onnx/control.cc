@@ -1,7 +1,9 @@
-// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run. In a trace a loop is
-// one operator (scan, while_loop), for all numbers of turns. Where its body cannot be a graph of its own (its state
-// changes its sizes, it computes sizes of the number of its turn) the trace holds each turn, as often as the loop says:
-// a number of turns that depends on sizes is a guard then.
+// Graphs inside graphs. A branch that is known when it comes to it is the only one that is run. In a trace a branch on
+// a tensor is one operator (cond), and so is a loop (scan, while_loop), for all numbers of turns. Where the branches
+// give other sizes the trace follows the one that is taken, which is a decision on a value (docs/branches.md). Where
+// the body of a loop cannot be a graph of its own (its state changes its sizes, it computes sizes of
+// the number of its turn) the trace holds each turn, as often as the loop says: a number of turns that depends on sizes
+// is a guard then.
 #include <algorithm>
 
 #include "import/onnx/core.h"
@@ -28,17 +30,20 @@ void branch(Call& c) {
   };
   if (condition.numbers) return all(run_inner(bool(c.scalar(0).to_int() != 0) ? *then : *otherwise, c.frame(), {}));
   const Tensor decides = c.x(0).reshape(IntArrayRef());
-  if (!reprise::detail::around().tracer)
-    return all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
   const auto run = [&](const Graph* g) {
     std::vector<Tensor> made;
     Frame own = c.frame();  // a branch assigns to no variable outside
     for (const Value& v : run_inner(*g, own, {})) made.push_back(tensor_of_value(c, v));
     return made;
   };
-  const std::vector<Tensor> made = cond(
-      decides, [&] { return run(then); }, [&] { return run(otherwise); });
-  for (std::size_t i = 0; i < made.size(); ++i) c.give(made[i], static_cast<int>(i));
+  run_region(
+      c,
+      [&] {
+        const std::vector<Tensor> made = cond(
+            decides, [&] { return run(then); }, [&] { return run(otherwise); });
+        for (std::size_t i = 0; i < made.size(); ++i) c.give(made[i], static_cast<int>(i));
+      },
+      [&] { all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {})); });
 }
 
 /// Is it true? A tensor's element is read.
@@ -222,7 +227,7 @@ void scan_with(Call& c, bool as_operator) {
 }
 
 void scan(Call& c) {
-  run_loop(
+  run_region(
       c, [&] { scan_with(c, true); }, [&] { scan_with(c, false); });
 }
 
@@ -231,7 +236,7 @@ void loop(Call& c) {
   const std::size_t carried = static_cast<std::size_t>(std::max(c.inputs() - 2, 0));
   const bool fits = body->in.size() == carried + 2 && body->out.size() >= carried + 1;  // else the other one says so
   if (fits)
-    run_loop(
+    run_region(
         c, [&] { loop_operator(c, *body, carried); }, [&] { loop_turns(c); });
   else loop_turns(c);
 }

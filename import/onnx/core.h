@@ -200,19 +200,20 @@ struct Function {
 };
 
 void run_graph(const Graph&, Frame&);
-/// A name of its own for a node that loops.
-SourceLoc loop_name(const Node&);
+/// A name of its own for a node that runs graphs inside.
+SourceLoc region_name(const Node&);
 /// What it gives, of values for its inputs.
 std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
 
-/// A loop of this node. Inside a trace it is one operator (scan, while_loop), for any number of turns, if `compiled`
-/// can make one of it, and else each turn is traced, as it is run eagerly.
-template <class Compiled, class Turns>
-void run_loop(Call& c, Compiled&& compiled, Turns&& turns) {
-  const SourceLoc where = loop_name(c.node());
-  if (!reprise::detail::becomes_region(where)) return turns();
+/// A loop or a branch of this node. Inside a trace it is one operator (scan, while_loop, cond), for any number of turns
+/// and either side, if `as_operator` can make one of it. Otherwise the trace follows `as_it_runs`: turn by turn, or on
+/// the side that this call takes.
+template <class AsOperator, class AsItRuns>
+void run_region(Call& c, AsOperator&& as_operator, AsItRuns&& as_it_runs) {
+  const SourceLoc where = region_name(c.node());
+  if (!reprise::detail::becomes_region(where)) return as_it_runs();
   try {
-    compiled();
+    as_operator();
   } catch (const Error& e) {
     reprise::detail::is_no_region(
         where, std::string(c.op()) + (c.node().data.name.empty() ? "" : " '" + c.node().data.name + "'"), e);

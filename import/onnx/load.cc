@@ -12,8 +12,7 @@ namespace reprise::onnx {
 struct detail::Program {
   onnx::Program run{};
   std::int64_t max_steps = 0;
-  std::vector<bool> chooses{};  ///< by input: which branch of an If is taken
-  bool any_decides = false, any_chooses = false;
+  bool any_decides = false;
   std::vector<Port> inputs{}, outputs{};
 };
 
@@ -74,9 +73,7 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
     Port p = port(v, source, "the input");
     const std::size_t slot = static_cast<std::size_t>(plan.program.graph.in[next]);
     p.decides_sizes = plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
-    program->chooses.push_back(plan.chooses[slot] && !p.decides_sizes);
     program->any_decides |= p.decides_sizes && p.dtype != kBool;
-    program->any_chooses |= program->chooses.back();
     program->inputs.push_back(std::move(p));
     ++next;
   }
@@ -188,13 +185,6 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs) const {
 namespace {
 constexpr std::int64_t kMostAsNumbers = 64;  ///< each is a symbol of the trace
 
-/// Calls for which both branches of an If could not be compiled as one.
-std::int64_t branches_refused(const Stats& s) {
-  std::int64_t all = 0;
-  for (const Stats::Fallback& f : s.fallbacks)
-    if (std::string_view(f.reason).starts_with("branch")) all += f.calls;
-  return all;
-}
 /// Few, and of the sizes that the file says: what is wrong with others the model tells.
 bool may_be_numbers(const Tensor& t, const Port& p) {
   if (!t.defined() || t.dtype() != p.dtype || is_storage_only(p.dtype)) return false;
@@ -210,31 +200,26 @@ bool may_be_numbers(const Tensor& t, const Port& p) {
 }  // namespace
 
 CompiledModel::CompiledModel(Model model, CompileOptions options)
-    : CompiledFunction<Model>(model, std::move(options)), program_(model.program_),
-      by_branch_(std::make_shared<std::atomic<bool>>(false)) {}
+    : CompiledFunction<Model>(model, std::move(options)), program_(model.program_) {}
 
 bool CompiledModel::as_they_are() const {
   // Inside another compiled function there is nothing to read.
-  return !program_ || reprise::detail::around().inside || (!program_->any_decides && !program_->any_chooses);
+  return !program_ || reprise::detail::around().inside || !program_->any_decides;
 }
 
 template <class T>
 std::vector<Tensor> CompiledModel::call(const std::vector<T>& inputs) const {
   const CompiledFunction<Model>& compiled = *this;
   if (as_they_are() || inputs.size() != program_->inputs.size()) return compiled(inputs);
-  const bool by_branch = by_branch_->load(std::memory_order_relaxed);
   std::vector<Argument> arguments(inputs.begin(), inputs.end());
   bool changed = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Argument& a = arguments[i];
     const Port& p = program_->inputs[i];
-    if ((p.decides_sizes && p.dtype != kBool) || (by_branch && program_->chooses[i]))
-      if (!a.values && a.tensor && may_be_numbers(*a.tensor, p)) a = Argument::numbers_of(*a.tensor), changed = true;
+    if (p.decides_sizes && p.dtype != kBool && !a.values && a.tensor && may_be_numbers(*a.tensor, p))
+      a = Argument::numbers_of(*a.tensor), changed = true;
   }
-  std::vector<Tensor> results = changed ? compiled(arguments) : compiled(inputs);
-  if (program_->any_chooses && !by_branch && branches_refused(stats()) > 0)
-    by_branch_->store(true, std::memory_order_relaxed);
-  return results;
+  return changed ? compiled(arguments) : compiled(inputs);
 }
 std::vector<Tensor> CompiledModel::operator()(const std::vector<Tensor>& inputs) const { return call(inputs); }
 std::vector<Tensor> CompiledModel::operator()(const std::vector<Argument>& inputs) const { return call(inputs); }

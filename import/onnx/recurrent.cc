@@ -178,7 +178,7 @@ void run_with(Call& c, const Network& n, const std::vector<int>& initials, Turn&
 
 template <class Turn>
 void run(Call& c, const Network& n, const std::vector<int>& initials, Turn&& turn) {
-  run_loop(
+  run_region(
       c, [&] { run_with(c, n, initials, turn, true); }, [&] { run_with(c, n, initials, turn, false); });
 }
 

@@ -73,8 +73,8 @@ std::vector<Value> run_inner(const Graph& graph, Frame& frame, std::vector<Value
   return results;
 }
 
-// Of all that loops in the models of a process, as far as traces need to tell them apart.
-SourceLoc loop_name(const Node& node) {
+// Of all nodes of a process, as far as traces need to tell them apart.
+SourceLoc region_name(const Node& node) {
   return {"ONNX", static_cast<std::uint32_t>(std::hash<const void*>()(&node) >> 4)};
 }
 

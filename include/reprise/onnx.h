@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <map>
@@ -105,8 +104,7 @@ class Model {
 };
 
 /// What `compile(model)` gives. A small tensor for an input that decides sizes is read at the call, and given as
-/// numbers. So is one that decides which branch of an If is taken, where both branches cannot be compiled together: the
-/// first such call is served eagerly, and shows it.
+/// numbers.
 class CompiledModel : public CompiledFunction<Model> {
  public:
   CompiledModel(Model model, CompileOptions options);
@@ -124,7 +122,6 @@ class CompiledModel : public CompiledFunction<Model> {
   template <class T>
   std::vector<Tensor> call(const std::vector<T>& inputs) const;
   std::shared_ptr<const detail::Program> program_;
-  std::shared_ptr<std::atomic<bool>> by_branch_;  ///< inputs that an If asks for are given as numbers, too
 };
 
 /// Reads a model. External data are looked for beside it (and mapped: Reading::Mapped tells what that means). Throws

@@ -1,0 +1,114 @@
+// Graphs inside graphs where they cannot be one operator: loops of no turn, sequences, branches of other sizes, and
+// modes that an input gives. Each runs eagerly and compiled, and compiled calls replay.
+#include <gtest/gtest.h>
+
+#include "reprise/compile.h"
+#include "reprise/onnx.h"
+#include "reprise/ops.h"
+#include "tests/onnx/model_file.h"
+
+namespace reprise::test {
+namespace {
+
+namespace file = onnx_file;
+using file::attribute;
+using file::graph_attribute;
+using file::node;
+using file::value;
+using Nodes = std::vector<file::Message>;
+
+file::Message untyped(const std::string& name) { return file::Message().text(1, name); }
+file::Message axis(std::int64_t a) { return attribute("axis", a); }
+
+/// Eager results, which compiled ones equal at the first call and at the second.
+std::vector<Tensor> agreed(const onnx::Model& m, const onnx::CompiledModel& compiled, const std::vector<Tensor>& x) {
+  const std::vector<Tensor> expected = m(x);
+  for (int again = 0; again < 2; ++again) {
+    const std::vector<Tensor> made = compiled(x);
+    EXPECT_EQ(made.size(), expected.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      EXPECT_EQ(made[i].dtype(), expected[i].dtype()) << "result " << i;
+      EXPECT_EQ(made[i].sizes(), expected[i].sizes()) << "result " << i;
+      EXPECT_EQ(made[i].str(), expected[i].str()) << "result " << i;
+    }
+  }
+  return expected;
+}
+
+Nodes branches(const char* condition, const char* then, const char* otherwise) {
+  const auto side = [](const char* op, const char* name) {
+    return file::Graph{.outputs = {untyped(name)}, .nodes = {node(op, {"x"}, {name})}}.message();
+  };
+  return {
+      node("If", {condition}, {"row"},
+           {graph_attribute("then_branch", side(then, "t")), graph_attribute("else_branch", side(otherwise, "o"))})};
+}
+
+/// The condition is computed: sum(x) > 0.
+file::Graph computed(Nodes nodes) {
+  nodes.insert(nodes.begin(), {node("ReduceSum", {"x"}, {"sum"}, {attribute("keepdims", std::int64_t{0})}),
+                               node("Greater", {"sum", "none"}, {"is"})});
+  return {.inputs = {value("x", file::kFloat, {"n", 3})},
+          .outputs = {untyped("y")},
+          .initializers = {file::floats("none", {}, {0})},
+          .nodes = std::move(nodes)};
+}
+
+TEST(OnnxControl, BranchesOfOtherSizesAreTakenByTheValue) {
+  Nodes nodes = branches("is", "Neg", "Size");
+  nodes.push_back(node("Shape", {"row"}, {"y"}));
+  const onnx::Model m = onnx::load_bytes(file::model(computed(nodes)));
+  auto compiled = compile(m);
+  for (int n : {2, 5})
+    for (double sign : {1.0, -1.0, 1.0}) {
+      const Tensor y = agreed(m, compiled, {full({n, 3}, sign)})[0];
+      EXPECT_TRUE(equal(y, sign > 0 ? tensor({n, 3}) : zeros({0}, {.dtype = kInt64})));
+    }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+  EXPECT_EQ(compiled.stats().branches.paths, 2);
+}
+
+TEST(OnnxControl, BranchesOfEqualSizesStayOneOperator) {
+  Nodes nodes = branches("is", "Neg", "Sqrt");
+  nodes.push_back(node("Identity", {"row"}, {"y"}));
+  const onnx::Model m = onnx::load_bytes(file::model(computed(nodes)));
+  auto compiled = compile(m);
+  for (double sign : {4.0, -4.0}) agreed(m, compiled, {full({2, 3}, sign)});
+  EXPECT_EQ(compiled.stats().compilations, 1);
+  EXPECT_EQ(compiled.stats().branches.paths, 0);
+  EXPECT_NE(compiled.explain().find("cond("), std::string::npos);
+}
+
+TEST(OnnxControl, BranchesGiveSequences) {
+  const auto side = [](const char* name, const file::Names& of) {
+    return file::Graph{.outputs = {untyped(name)}, .nodes = {node("SequenceConstruct", of, {name})}}.message();
+  };
+  const onnx::Model m = onnx::load_bytes(file::model(computed(
+      {node("If", {"is"}, {"all"},
+            {graph_attribute("then_branch", side("t", {"x", "x"})), graph_attribute("else_branch", side("o", {"x"}))}),
+       node("ConcatFromSequence", {"all"}, {"y"}, {axis(0)})})));
+  auto compiled = compile(m);
+  for (double sign : {1.0, -1.0, 1.0})
+    EXPECT_EQ(agreed(m, compiled, {full({2, 3}, sign)})[0].size(0), sign > 0 ? 4 : 2);
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+}
+
+/// One inside another: what is no operator inside makes none of what is around it.
+TEST(OnnxControl, BranchesInsideBranchesAreTakenByTheValue) {
+  const file::Graph then{.outputs = {untyped("row")}, .nodes = branches("is", "Neg", "Size")},
+      otherwise{.outputs = {untyped("q")}, .nodes = {node("Abs", {"x"}, {"q"})}};
+  file::Graph g = computed(
+      {node("If", {"flag"}, {"made"},
+            {graph_attribute("then_branch", then.message()), graph_attribute("else_branch", otherwise.message())}),
+       node("Shape", {"made"}, {"y"})});
+  g.inputs.push_back(value("flag", file::kBool, {}));
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  auto compiled = compile(m);
+  for (bool flag : {true, false, true})
+    for (double sign : {1.0, -1.0})
+      EXPECT_EQ(agreed(m, compiled, {full({2, 3}, sign), scalar_tensor(flag)})[0].size(0), flag && sign < 0 ? 0 : 2);
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+}
+
+}  // namespace
+}  // namespace reprise::test
