@@ -1,11 +1,12 @@
 // Graphs inside graphs. A branch that is known when it comes to it is the only one that is run. In a trace a branch on
 // a tensor is one operator (cond), and so is a loop (scan, while_loop), for all numbers of turns. Where the branches
 // give other sizes the trace follows the one that is taken, which is a decision on a value (docs/branches.md). Where
-// the body of a loop cannot be a graph of its own (its state changes its sizes, it computes sizes of
+// the body of a loop cannot be a graph of its own (its state changes its sizes or is a sequence, it computes sizes of
 // the number of its turn) the trace holds each turn, as often as the loop says: a number of turns that depends on sizes
 // is a guard then.
 #include <algorithm>
 
+#include "base/bail.h"
 #include "import/onnx/core.h"
 #include "operators/data_sizes.h"
 #include "reprise/compile.h"
@@ -18,8 +19,10 @@ namespace {
 
 Tensor tensor_of_value(Call& c, const Value& v) {
   if (v.has_tensor) return v.tensor;
-  if (!v.numbers) c.bad("a sequence comes out of a branch that a tensor decides");
-  return to_tensor(*v.numbers);
+  if (v.numbers) return to_tensor(*v.numbers);
+  const char* text = "a sequence goes into a graph inside, or comes out of one, that takes and gives tensors alone";
+  if (reprise::detail::around().tracer) bail(Bail::branch_throws, c.op(), {}, text);
+  c.bad(text);
 }
 
 void branch(Call& c) {

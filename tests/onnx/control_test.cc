@@ -44,6 +44,32 @@ Nodes branches(const char* condition, const char* then, const char* otherwise) {
            {graph_attribute("then_branch", side(then, "t")), graph_attribute("else_branch", side(otherwise, "o"))})};
 }
 
+/// A loop that carries a sequence is traced turn by turn; its first call throws nothing.
+TEST(OnnxControl, ALoopCarriesASequence) {
+  const file::Graph body{
+      .inputs = {value("i", file::kInt64, {}), value("go", file::kBool, {}), untyped("held")},
+      .outputs = {value("on", file::kBool, {}), untyped("more")},
+      .nodes = {node("Gather", {"x", "i"}, {"row"}, {axis(0)}), node("SequenceInsert", {"held", "row"}, {"more"}),
+                node("Identity", {"go"}, {"on"})}};
+  const file::Graph g{
+      .inputs = {value("x", file::kFloat, {"n", 3})},
+      .outputs = {untyped("y")},
+      .initializers = {file::ints("zero", {0})},
+      .nodes = {node("Shape", {"x"}, {"sizes"}), node("Gather", {"sizes", "first"}, {"turns"}),
+                node("SequenceEmpty", {}, {"none"}),
+                node("Loop", {"turns", "", "none"}, {"all"}, {graph_attribute("body", body.message())}),
+                node("ConcatFromSequence", {"all"}, {"y"}, {axis(0), attribute("new_axis", std::int64_t{1})})}};
+  file::Graph whole = g;
+  whole.initializers.push_back(file::number("first", 0));
+  const onnx::Model m = onnx::load_bytes(file::model(whole));
+  auto compiled = compile(m);
+  for (int n : {2, 4, 2}) {
+    const Tensor x = arange(3 * n, {.dtype = kFloat32}).view({n, 3});
+    EXPECT_TRUE(equal(agreed(m, compiled, {x})[0], x));
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+}
+
 /// The condition is computed: sum(x) > 0.
 file::Graph computed(Nodes nodes) {
   nodes.insert(nodes.begin(), {node("ReduceSum", {"x"}, {"sum"}, {attribute("keepdims", std::int64_t{0})}),
