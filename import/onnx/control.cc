@@ -12,6 +12,7 @@
 #include "reprise/compile.h"
 #include "reprise/cond.h"
 #include "reprise/regions.h"
+#include "reprise/shape_only.h"
 #include "reprise/while_loop.h"
 
 namespace reprise::onnx {
@@ -23,6 +24,19 @@ Tensor tensor_of_value(Call& c, const Value& v) {
   const char* text = "a sequence goes into a graph inside, or comes out of one, that takes and gives tensors alone";
   if (reprise::detail::around().tracer) bail(Bail::branch_throws, c.op(), {}, text);
   c.bad(text);
+}
+
+/// Is a body run for its shapes alone, since its loop turns no time?
+bool by_shapes() { return !reprise::detail::around().tracer && is_shape_only(empty({})); }
+
+/// Of a branch on a tensor that has no element: both give the same sizes, as cond wants it.
+void check_alike(Call& c, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  bool same = a.size() == b.size();
+  for (std::size_t i = 0; same && i < a.size(); ++i) {
+    same = a[i].dtype() == b[i].dtype() && a[i].dim() == b[i].dim();
+    for (int d = 0; same && d < a[i].dim(); ++d) same = bool(a[i].size(d) == b[i].size(d));
+  }
+  if (!same) c.bad("its branches give other sizes");
 }
 
 void branch(Call& c) {
@@ -46,7 +60,10 @@ void branch(Call& c) {
             decides, [&] { return run(then); }, [&] { return run(otherwise); });
         for (std::size_t i = 0; i < made.size(); ++i) c.give(made[i], static_cast<int>(i));
       },
-      [&] { all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {})); });
+      [&] {
+        if (by_shapes()) check_alike(c, run(then), run(otherwise));
+        all(run_inner(decides.item<bool>() ? *then : *otherwise, c.frame(), {}));
+      });
 }
 
 /// Is it true? A tensor's element is read.
@@ -96,6 +113,56 @@ class Turn {
   const Graph& body_;
 };
 
+/// What is stacked of a loop that turns no time: no rows along `axis`, of the file's sizes; 0 where it has none.
+Tensor declared_rows(Call& c, const ValueInfo& v, std::int64_t axis = 0) {
+  Ints sizes;
+  for (const Dimension& d : v.dims) sizes.push_back(std::max<std::int64_t>(d.size, 0));
+  const int rank = static_cast<int>(sizes.size()) + 1;
+  if (rank > kMaxRank) c.bad("stacks ", rank, " dimensions; at most ", kMaxRank, " are supported");
+  sizes.insert(sizes.begin() + axis_of(c, axis, rank), 0);
+  return empty(sizes, {.dtype = dtype_of_element(v.element).value_or(kFloat32)});
+}
+/// A loop that turns no time: `as_operator` is a scan, which finds the sizes of its rows by shapes, eagerly and in a
+/// trace; `declared` gives those of the file where there can be no scan.
+template <class AsOperator, class Declared>
+void run_no_turn(Call& c, AsOperator&& as_operator, Declared&& declared) {
+  if (reprise::detail::around().tracer) return run_region(c, as_operator, declared, 1);
+  try {
+    as_operator();
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::Internal) throw;
+    declared();
+  }
+}
+
+/// Its turns are those of a scan: the last state and the stacked rows.
+std::pair<Tensors, Tensors> loop_scan(const Turn& turn, const Tensors& state, Int turns) {
+  return reprise::scan(
+      [&](const Tensors& s, const Tensor& i) {
+        std::vector<Value> in{i, Numbers{.dtype = kBool, .values = {true}}};
+        in.insert(in.end(), s.begin(), s.end());
+        const std::vector<Value> made = turn.values(std::move(in));
+        Tensors next, given;
+        for (std::size_t k = 1; k < made.size(); ++k) (k <= s.size() ? next : given).push_back(turn.tensor(made[k]));
+        return std::pair(std::move(next), std::move(given));
+      },
+      state, arange(turns));
+}
+/// The rows of no turn, of the sizes that the first turn would give.
+Tensors rows_of_none(const Turn& turn, const std::vector<Value>& state) {
+  return reprise::scan(
+             [&](const Tensors& none, const Tensor&) {
+               std::vector<Value> in{Numbers{.values = {0}}, Numbers{.dtype = kBool, .values = {true}}};
+               in.insert(in.end(), state.begin(), state.end());
+               const std::vector<Value> made = turn.values(std::move(in));
+               Tensors given;
+               for (std::size_t k = state.size() + 1; k < made.size(); ++k) given.push_back(turn.tensor(made[k]));
+               return std::pair(none, std::move(given));
+             },
+             Tensors(), arange(0))
+      .second;
+}
+
 /// Inside a trace. One whose body always goes on is a scan over the numbers of its turns; one whose state alone is
 /// wanted is a while_loop; of others the turns are counted first.
 void loop_operator(Call& c, const Graph& body, std::size_t carried) {
@@ -104,24 +171,12 @@ void loop_operator(Call& c, const Graph& body, std::size_t carried) {
   const Value first = c.has(1) ? c.value(1) : Value(Numbers{.dtype = kBool, .values = {true}});
   Tensors state;
   for (std::size_t i = 0; i < carried; ++i) state.push_back(turn.tensor(c.value(static_cast<int>(i) + 2)));
-  const auto all = [&](const Tensor& i, const Value& go, const Tensors& state) {
-    std::vector<Value> in{i, go};
-    in.insert(in.end(), state.begin(), state.end());
-    return turn.values(std::move(in));
-  };
   const auto give = [&](const Tensors& last, const Tensors& stacked) {
     for (std::size_t s = 0; s < carried; ++s) c.give(last[s], static_cast<int>(s));
     for (std::size_t r = 0; r < rows; ++r) c.give(stacked[r], static_cast<int>(carried + r));
   };
   const auto scanned = [&](Int turns) {
-    auto [last, stacked] = reprise::scan(
-        [&](const Tensors& s, const Tensor& i) {
-          std::vector<Value> made = all(i, Numbers{.dtype = kBool, .values = {true}}, s);
-          Tensors next, given;
-          for (std::size_t k = 1; k < made.size(); ++k) (k <= carried ? next : given).push_back(turn.tensor(made[k]));
-          return std::pair(std::move(next), std::move(given));
-        },
-        state, arange(turns));
+    const auto [last, stacked] = loop_scan(turn, state, turns);
     give(last, stacked);
   };
   if (is_true(first) && c.has(0) && goes_on(c, body)) return scanned(Int::max(c.scalar(0).to_int(), 0));
@@ -130,7 +185,7 @@ void loop_operator(Call& c, const Graph& body, std::size_t carried) {
   const Int most = c.has(0) ? c.scalar(0).to_int() : Int(c.steps_left());
   const Tensors last = while_loop([&](const Tensors& s) { return c.has(0) ? s[1] & (s[0] < Scalar(most)) : s[1]; },
                                   [&](const Tensors& s) {
-                                    const std::vector<Value> made = all(s[0], s[1], Tensors(s.begin() + 2, s.end()));
+                                    const std::vector<Value> made = turn.values(std::vector<Value>(s.begin(), s.end()));
                                     Tensors next{s[0] + 1, turn.tensor(made[0]).reshape(IntArrayRef())};
                                     for (std::size_t k = 1; k <= carried; ++k) next.push_back(turn.tensor(made[k]));
                                     return next;
@@ -151,7 +206,9 @@ void loop_turns(Call& c) {
   std::vector<Value> state;
   for (std::size_t i = 0; i < carried; ++i) state.push_back(c.value(static_cast<int>(i) + 2));
   std::vector<std::vector<Tensor>> rows(body->out.size() - carried - 1);
-  for (std::int64_t i = 0; i < most && holds(go); ++i) {
+  if (most > 0 && !rows.empty() && !go.numbers && by_shapes()) c.bad("how many rows it gives depends on data");
+  std::int64_t i = 0;
+  for (; i < most && holds(go); ++i) {
     turn(c, i);
     std::vector<Value> in{Numbers{.values = {i}}, go};
     in.insert(in.end(), state.begin(), state.end());
@@ -161,8 +218,17 @@ void loop_turns(Call& c) {
     for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(tensor_of_value(c, made[carried + 1 + r]));
   }
   for (std::size_t s = 0; s < carried; ++s) c.give(state[s], static_cast<int>(s));
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    c.give(rows[r].empty() ? empty({0}) : stack(rows[r]), static_cast<int>(carried + r));
+  Tensors made;
+  for (const Tensors& r : rows)
+    if (i > 0) made.push_back(stack(r));
+  if (i == 0 && !rows.empty())
+    run_no_turn(
+        c, [&] { made = rows_of_none(Turn(c, *body), state); },
+        [&] {
+          for (std::size_t r = carried + 1; r < body->out.size(); ++r)
+            made.push_back(declared_rows(c, body->declared[r]));
+        });
+  for (std::size_t r = 0; r < rows.size(); ++r) c.give(made[r], static_cast<int>(carried + r));
 }
 
 void scan_with(Call& c, bool as_operator) {
@@ -212,6 +278,14 @@ void scan_with(Call& c, bool as_operator) {
   }
   const int first_axis = axis_of(c, in_axes[0], over[0].dim());
   const std::int64_t turns = over[0].size(first_axis).value();
+  if (turns == 0)
+    return run_no_turn(
+        c, [&] { scan_with(c, true); },
+        [&] {
+          for (std::size_t s = 0; s < carried; ++s) c.give(state[s], static_cast<int>(s));
+          for (std::size_t r = 0; r < outputs; ++r)
+            c.give(declared_rows(c, body->declared[carried + r], out_axes[r]), static_cast<int>(carried + r));
+        });
   std::vector<std::vector<Tensor>> rows(outputs);
   for (std::int64_t t = 0; t < turns; ++t) {
     turn(c, t);
@@ -225,8 +299,7 @@ void scan_with(Call& c, bool as_operator) {
   }
   for (std::size_t s = 0; s < carried; ++s) c.give(state[s], static_cast<int>(s));
   for (std::size_t r = 0; r < outputs; ++r)
-    c.give(rows[r].empty() ? empty({0}) : stack(rows[r], axis_of(c, out_axes[r], rows[r][0].dim() + 1)),
-           static_cast<int>(carried + r));
+    c.give(stack(rows[r], axis_of(c, out_axes[r], rows[r][0].dim() + 1)), static_cast<int>(carried + r));
 }
 
 void scan(Call& c) {

@@ -184,6 +184,7 @@ struct Node {
 struct Graph {
   std::string name{};
   std::vector<int> in{}, out{};
+  std::vector<ValueInfo> declared{};  ///< of a graph inside: what the file says of its results
   std::vector<Node> nodes{};
   std::vector<int> own{};  ///< slots of its nodes' results and inputs: emptied before it runs again
 };
@@ -200,8 +201,8 @@ struct Function {
 };
 
 void run_graph(const Graph&, Frame&);
-/// A name of its own for a node that runs graphs inside.
-SourceLoc region_name(const Node&);
+/// A name of its own for what may be a region of a node; `which`: one that it is run by, or another one.
+SourceLoc region_name(const Node&, std::uint32_t which);
 /// What it gives, of values for its inputs.
 std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
 
@@ -209,8 +210,8 @@ std::vector<Value> run_inner(const Graph&, Frame&, std::vector<Value> inputs);
 /// and either side, if `as_operator` can make one of it. Otherwise the trace follows `as_it_runs`: turn by turn, or on
 /// the side that this call takes.
 template <class AsOperator, class AsItRuns>
-void run_region(Call& c, AsOperator&& as_operator, AsItRuns&& as_it_runs) {
-  const SourceLoc where = region_name(c.node());
+void run_region(Call& c, AsOperator&& as_operator, AsItRuns&& as_it_runs, std::uint32_t which = 0) {
+  const SourceLoc where = region_name(c.node(), which);
   if (!reprise::detail::becomes_region(where)) return as_it_runs();
   try {
     as_operator();

@@ -138,6 +138,7 @@ class Planner {
       if (found < 0) source_.bad("nothing makes the result '" + shown(v.name) + "'");
       to.out.push_back(found);
     }
+    if (depth > 0) to.declared = std::move(from.outputs);
     names.back_to(outside);
   }
 

@@ -73,9 +73,9 @@ std::vector<Value> run_inner(const Graph& graph, Frame& frame, std::vector<Value
   return results;
 }
 
-// Of all nodes of a process, as far as traces need to tell them apart.
-SourceLoc region_name(const Node& node) {
-  return {"ONNX", static_cast<std::uint32_t>(std::hash<const void*>()(&node) >> 4)};
+// Of all nodes of a process, as far as traces need to tell them apart. A node is larger than `which` times 8 bytes.
+SourceLoc region_name(const Node& node, std::uint32_t which) {
+  return {"ONNX", static_cast<std::uint32_t>(std::hash<const void*>()(&node) >> 3) + which};
 }
 
 }  // namespace reprise::onnx

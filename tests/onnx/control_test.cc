@@ -35,6 +35,18 @@ std::vector<Tensor> agreed(const onnx::Model& m, const onnx::CompiledModel& comp
   return expected;
 }
 
+/// rows = Loop(turns): x [n, 3] -> rows [turns, ...], whose body makes "row" of `nodes`.
+file::Graph loop(Nodes nodes, file::Message row = untyped("row")) {
+  nodes.push_back(node("Identity", {"go"}, {"on"}));
+  const file::Graph body{.inputs = {value("i", file::kInt64, {}), value("go", file::kBool, {})},
+                         .outputs = {value("on", file::kBool, {}), std::move(row)},
+                         .nodes = std::move(nodes)};
+  return {
+      .inputs = {value("x", file::kFloat, {"n", 3}), value("turns", file::kInt64, {}), value("flag", file::kBool, {})},
+      .outputs = {untyped("rows")},
+      .initializers = {file::ints("one", {1})},
+      .nodes = {node("Loop", {"turns", "flag"}, {"rows"}, {graph_attribute("body", body.message())}, "turns")}};
+}
 Nodes branches(const char* condition, const char* then, const char* otherwise) {
   const auto side = [](const char* op, const char* name) {
     return file::Graph{.outputs = {untyped(name)}, .nodes = {node(op, {"x"}, {name})}}.message();
@@ -42,6 +54,63 @@ Nodes branches(const char* condition, const char* then, const char* otherwise) {
   return {
       node("If", {condition}, {"row"},
            {graph_attribute("then_branch", side(then, "t")), graph_attribute("else_branch", side(otherwise, "o"))})};
+}
+
+TEST(OnnxControl, NoTurnGivesRowsOfOneShape) {
+  const struct {
+    const char* what;
+    file::Graph graph;
+    std::vector<Int> sizes;  ///< of a row, where x is [2, 3]
+    DType dtype = kFloat32;
+  } all[] = {
+      {"tensors", loop({node("Neg", {"x"}, {"row"})}), {2, 3}},
+      {"the number of the turn", loop({node("Add", {"i", "i"}, {"row"})}), {}, kInt64},
+      {"a size of the turn's number",
+       loop({node("Unsqueeze", {"i", "zero"}, {"at"}), node("Slice", {"x", "at", "one"}, {"cut"}),
+             node("Concat", {"cut", "x"}, {"row"}, {axis(0)})}),
+       {3, 3}},
+      {"branches of equal sizes", loop(branches("flag", "Neg", "Abs")), {2, 3}},
+      // What no run by shapes tells stands in the file, or is 0.
+      {"branches of other sizes",
+       loop(branches("flag", "Neg", "Size"), value("row", file::kInt64, {"m", 5})),
+       {0, 5},
+       kInt64},
+  };
+  for (auto each : all) {
+    SCOPED_TRACE(each.what);
+    each.graph.initializers.push_back(file::ints("zero", {0}));
+    const onnx::Model m = onnx::load_bytes(file::model(each.graph));
+    auto compiled = compile(m);
+    const std::vector<Tensor> first{ones({2, 3}), tensor(std::int64_t{0}), scalar_tensor(true)};
+    std::vector<Int> sizes{0};
+    sizes.insert(sizes.end(), each.sizes.begin(), each.sizes.end());
+    const Tensor rows = agreed(m, compiled, first)[0];
+    EXPECT_EQ(rows.sizes(), Ints(sizes.data(), sizes.data() + sizes.size()));
+    EXPECT_EQ(rows.dtype(), each.dtype);
+    // A condition that does not hold is no turn, too.
+    const Tensor none = agreed(m, compiled, {ones({2, 3}), tensor(std::int64_t{4}), scalar_tensor(false)})[0];
+    EXPECT_EQ(none.sizes(), rows.sizes());
+    EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+  }
+}
+
+TEST(OnnxControl, AScanOfNothingGivesRowsOfTheBodysShape) {
+  const file::Graph body{.inputs = {value("s", file::kFloat, {3}), value("r", file::kFloat, {3})},
+                         .outputs = {value("t", file::kFloat, {3}), untyped("row")},
+                         .nodes = {node("Add", {"s", "r"}, {"t"}), node("Neg", {"r"}, {"row"})}};
+  const file::Graph g{
+      .inputs = {value("x", file::kFloat, {"n", 3}), value("first", file::kFloat, {3})},
+      .outputs = {untyped("last"), untyped("rows")},
+      .nodes = {node("Scan", {"first", "x"}, {"last", "rows"},
+                     {graph_attribute("body", body.message()), attribute("num_scan_inputs", std::int64_t{1}),
+                      attribute("scan_output_axes", std::vector<std::int64_t>{1})})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  auto compiled = compile(m);
+  for (int n : {0, 2, 0}) {
+    const std::vector<Tensor> y = agreed(m, compiled, {ones({n, 3}), arange(3, {.dtype = kFloat32})});
+    EXPECT_EQ(y[1].sizes(), Ints({3, n}));
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
 }
 
 /// A loop that carries a sequence is traced turn by turn; its first call throws nothing.
