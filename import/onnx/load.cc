@@ -72,8 +72,10 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
       continue;
     Port p = port(v, source, "the input");
     const std::size_t slot = static_cast<std::size_t>(plan.program.graph.in[next]);
-    p.decides_sizes = plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
-    program->any_decides |= p.decides_sizes && p.dtype != kBool;
+    // A flag that ends a loop, or chooses a branch, stays a tensor.
+    p.decides_sizes =
+        p.dtype == kBool ? plan.wanted[slot] : plan.decides[slot] || (plan.chooses[slot] && is_one_integer(p));
+    program->any_decides |= p.decides_sizes;
     program->inputs.push_back(std::move(p));
     ++next;
   }
@@ -183,7 +185,8 @@ std::vector<Tensor> Model::operator()(const std::vector<Tensor>& inputs) const {
 // ---- compiled
 
 namespace {
-constexpr std::int64_t kMostAsNumbers = 64;  ///< each is a symbol of the trace
+/// Each is a symbol of the trace, but flags: other ones are another compilation.
+constexpr std::int64_t kMostAsNumbers = 64, kMostFlags = 1;
 
 /// Few, and of the sizes that the file says: what is wrong with others the model tells.
 bool may_be_numbers(const Tensor& t, const Port& p) {
@@ -195,7 +198,7 @@ bool may_be_numbers(const Tensor& t, const Port& p) {
     if (p.sizes && (*p.sizes)[d].size >= 0 && sizes[d] != (*p.sizes)[d].size) return false;
     elements *= sizes[d];
   }
-  return elements <= kMostAsNumbers;
+  return elements <= (p.dtype == kBool ? kMostFlags : kMostAsNumbers);
 }
 }  // namespace
 
@@ -216,7 +219,7 @@ std::vector<Tensor> CompiledModel::call(const std::vector<T>& inputs) const {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     Argument& a = arguments[i];
     const Port& p = program_->inputs[i];
-    if (p.decides_sizes && p.dtype != kBool && !a.values && a.tensor && may_be_numbers(*a.tensor, p))
+    if (p.decides_sizes && !a.values && a.tensor && may_be_numbers(*a.tensor, p))
       a = Argument::numbers_of(*a.tensor), changed = true;
   }
   return changed ? compiled(arguments) : compiled(inputs);

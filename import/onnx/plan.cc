@@ -357,13 +357,15 @@ class Planner {
 
   /// When values end, and which decide sizes.
   void finish() {
-    plan_.decides.assign(plan_.names.size(), false);
-    plan_.chooses.assign(plan_.names.size(), false);
+    for (auto* marks : {&plan_.decides, &plan_.wanted, &plan_.chooses}) marks->assign(plan_.names.size(), false);
     ends(plan_.program.graph);
-    decide(plan_.program.graph, plan_.decides, [](const Node& n, std::size_t input) {
+    const auto numbers = [](const Node& n, std::size_t input) {
       return (n.row->numbers >> std::min<std::size_t>(input, 31) & 1) != 0;
-    });
-    decide(plan_.program.graph, plan_.chooses,
+    };
+    decide(plan_.program.graph, plan_.decides, true, numbers);
+    decide(plan_.program.graph, plan_.wanted, false,
+           [&](const Node& n, std::size_t input) { return numbers(n, input) && !(n.data.op == "Loop" && input == 1); });
+    decide(plan_.program.graph, plan_.chooses, true,
            [](const Node& n, std::size_t input) { return n.data.op == "If" && input == 0; });
   }
   static void reads(const Node& n, std::set<int>& all) {
@@ -387,9 +389,10 @@ class Planner {
       for (auto& [name, inner] : n->graphs) ends(*inner);
     }
   }
-  /// Marks, from the inputs of nodes that are `taken` backwards, what they are computed of as numbers.
+  /// Marks, from the inputs of nodes that are `taken` backwards, what they are computed of as numbers. With
+  /// `conditions`, also from what bodies of loops say of another turn.
   template <class Taken>
-  static void decide(const Graph& g, std::vector<bool>& marks, const Taken& taken) {
+  static void decide(const Graph& g, std::vector<bool>& marks, bool conditions, const Taken& taken) {
     const auto mark = [&](int s) {
       if (s >= 0) marks[static_cast<std::size_t>(s)] = true;
     };
@@ -401,10 +404,10 @@ class Planner {
       const bool loops = n->data.op == "Loop";
       for (const auto& [name, inner] : n->graphs) {
         const std::size_t results = loops ? 1 : 0;
-        if (loops && !inner->out.empty()) mark(inner->out[0]);
+        if (loops && conditions && !inner->out.empty()) mark(inner->out[0]);
         for (std::size_t i = 0; i + results < inner->out.size() && i < n->out.size(); ++i)
           if (n->out[i] >= 0 && marks[static_cast<std::size_t>(n->out[i])]) mark(inner->out[i + results]);
-        decide(*inner, marks, taken);
+        decide(*inner, marks, conditions, taken);
         for (std::size_t i = loops ? 1 : 0; i < inner->in.size() && i < n->in.size(); ++i)
           if (marks[static_cast<std::size_t>(inner->in[i])]) mark(n->in[i]);
       }

@@ -6,6 +6,7 @@ namespace reprise::onnx {
 struct Plan {
   Program program{};
   std::vector<bool> decides{};           ///< by slot: its elements decide sizes
+  std::vector<bool> wanted{};            ///< by slot: the same, but for what only says whether a loop goes on
   std::vector<bool> chooses{};           ///< by slot: its elements decide which branch of an If is taken
   std::vector<std::string> names{};      ///< by slot
   std::vector<std::int32_t> elements{};  ///< by slot: what is held wider than the file says (is_held_wider); 0: nothing

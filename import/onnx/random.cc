@@ -39,8 +39,8 @@ void dropout_of(Call& c) {
   double ratio = c.f("ratio", 0.5);
   bool training = false;
   if (c.version() >= 12) {
-    if (c.has(1)) ratio = c.scalar(1).to_double();
     training = c.has(2) && bool(c.scalar(2).to_int() != 0);
+    if (training && c.has(1)) ratio = c.scalar(1).to_double();
   }
   if (!training || ratio == 0) {
     c.give(x, 0);

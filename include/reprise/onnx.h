@@ -31,8 +31,8 @@ struct Port {
   std::string name;
   DType dtype = kFloat32;
   std::optional<std::vector<Dimension>> sizes;  ///< none where the file does not say
-  /// Of an input: its elements decide sizes (of a Reshape, a Slice, a Range), or, of one integer, which branch of an If
-  /// is taken, so that a compiled model wants it as numbers; see Argument.
+  /// Of an input: its elements decide sizes (of a Reshape, a Slice, a Range) or a mode (Dropout's training_mode), or,
+  /// of one integer, which branch of an If is taken, so that a compiled model wants it as numbers; see Argument.
   bool decides_sizes = false;
 };
 

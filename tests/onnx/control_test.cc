@@ -205,5 +205,26 @@ TEST(OnnxControl, BranchesInsideBranchesAreTakenByTheValue) {
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
 }
 
+TEST(OnnxControl, AModeThatAnInputGivesIsReadBeforeTheCall) {
+  const file::Graph g{
+      .inputs = {value("x", file::kFloat, {"n"}), value("training", file::kBool, {}), value("ratio", file::kFloat, {})},
+      .outputs = {value("y", file::kFloat, {"n"})},
+      .nodes = {node("Dropout", {"x", "ratio", "training"}, {"y"})}};
+  const onnx::Model m = onnx::load_bytes(file::model(g));
+  EXPECT_TRUE(m.inputs()[1].decides_sizes);
+  auto compiled = compile(m);
+  for (int n : {3, 5})
+    EXPECT_TRUE(equal(agreed(m, compiled, {ones({n}), scalar_tensor(false), tensor(0.5f)})[0], ones({n})));
+  EXPECT_EQ(compiled.stats().compilations, 1);
+  EXPECT_TRUE(equal(compiled(ones({4}), scalar_tensor(true), tensor(0.0f))[0], ones({4})));
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.explain();
+}
+
+TEST(OnnxControl, AFlagThatEndsALoopStaysATensor) {
+  const onnx::Model m = onnx::load_bytes(file::model(loop({node("Neg", {"x"}, {"row"})})));
+  EXPECT_TRUE(m.inputs()[1].decides_sizes);
+  EXPECT_FALSE(m.inputs()[2].decides_sizes);
+}
+
 }  // namespace
 }  // namespace reprise::test
