@@ -72,6 +72,7 @@ struct FunctionCall {
     bool wants = false;
     std::vector<bool> needs;
     for (const Tensor& t : inputs) {
+      if (t.impl() && gradients_are_on()) graph::ask_place(*t.impl(), name.c_str());
       needs.push_back(t.impl() && is_differentiable(t.impl()->dtype) && reprise::requires_grad(*t.impl()));
       wants = wants || needs.back();
     }

@@ -160,7 +160,7 @@ class Tape final : public graph::Interpreter {
       fail(ErrorCode::InvalidArgument, name.c_str(), c.loc,
            "of a leaf that wants a gradient, which would have other sizes then");
     // A replay would have to do so to the caller's tape.
-    if (wanted && (self.impl()->trace || TraceTape::current())) bail(Bail::changes_tape, name.c_str(), c.loc);
+    if (wanted && is_of_caller(self)) bail(Bail::changes_tape, name.c_str(), c.loc);
     std::shared_ptr<const Call> call;
     Edge before;
     {
@@ -174,7 +174,7 @@ class Tape final : public graph::Interpreter {
     State& now = *state_of(self);
     if (TraceTape* trace = TraceTape::current()) trace->note(self);
     if (now.view) now.view->steps.push_back(call);
-    if (wanted) count_write(*self.impl()->storage);  // who kept the handle kept other sizes
+    if (wanted) count_changed(self);
     if (now.view) now.view->version = version_of(*self.impl());
     if (!before) return;
     auto node = std::make_shared<OpNode>(call);
@@ -189,15 +189,24 @@ class Tape final : public graph::Interpreter {
     const State *s = state_of(self), *source = state_of(*std::get<const Tensor*>(c.args[1]));
     return s && s->view && source && source->view && source->view->base.impl() == s->view->base.impl();
   }
+  /// In a trace: does the caller have the handle, too?
+  static bool is_of_caller(const Tensor& t) {
+    return t.impl()->trace ? t.impl()->trace->is_input() : TraceTape::current() != nullptr;
+  }
+  /// Who kept the handle kept other sizes.
+  static void count_changed(const Tensor& t) {
+    if (t.impl()->trace) t.impl()->trace->count_write();
+    else count_write(*t.impl()->storage);
+  }
   static void show_otherwise(const OpCall& c, const Tensor& self, bool wanted) {
-    if (wanted && (self.impl()->trace || TraceTape::current())) bail(Bail::changes_tape, "as_strided_", c.loc);
+    if (wanted && is_of_caller(self)) bail(Bail::changes_tape, "as_strided_", c.loc);
     TapeUndo::note(self);
     graph::forward_metadata(c);
     const Aside aside;
     if (TraceTape* trace = TraceTape::current()) trace->note(self);
     ViewOf& view = *state_of(self)->view;
     view.steps = state_of(*std::get<const Tensor*>(c.args[1]))->view->steps;
-    if (wanted) count_write(*self.impl()->storage);  // who kept the handle kept other sizes
+    if (wanted) count_changed(self);
     view.version = wanted ? kStale : version_of(*self.impl());
   }
 

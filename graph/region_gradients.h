@@ -15,7 +15,7 @@ inline bool is_in_region_that_wants_gradients(const TensorImpl& t) {
   return (t.trace || (t.keys & kWrappedKey)) && in_region_that_wants_gradients && in_region_that_wants_gradients(t);
 }
 /// Where the caller has gradients off, arguments have no place on the trace's tape. Called before the traced function
-/// reads an argument's place; bails if eager execution would give another answer.
+/// reads the place of an argument or a captured tensor; bails if eager execution would give another answer.
 using PlaceAsked = void (*)(const TensorImpl&, const char* what);
 /// Of what a region's own derivative would leave out (a hook, a derivative of the program's): the call is eager.
 /// Throws NotTraceable in such a region.
@@ -23,7 +23,6 @@ void refuse_in_region_that_wants_gradients(const TensorImpl& t, const char* what
 /// Set by the first trace: before, nothing is traced that could be asked.
 extern constinit std::atomic<PlaceAsked> place_asked;
 inline void ask_place(const TensorImpl& t, const char* what) {
-  if (!t.trace) return;
   if (const PlaceAsked ask = place_asked.load(std::memory_order_acquire)) ask(t, what);
 }
 /// Of an operator that computes in another way where somebody wants its derivative.

@@ -115,6 +115,10 @@ struct TracedTensor {
   virtual const void* storage_id() const = 0;  ///< equal for views of one storage
   /// as Storage::version: how often its storage was written so far, in the trace
   virtual std::uint64_t writes() const = 0;
+  /// Its handle has other sizes: for the tape as a write.
+  virtual void count_write() const = 0;
+  /// is it an argument, or captured, as the function was given it?
+  virtual bool is_input() const = 0;
   /// does the trace still run (on another thread, if this one traces nothing)?
   virtual bool is_live() const = 0;
 };

@@ -219,9 +219,12 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
       const TensorImpl* now = c.now();
       const std::size_t i = f.tensors.size();
       if (!now || !add_captured(f, *now, s.input_words[i], s.shows_strides_of(i), c)) return false;
-      if (graph::tape.load(std::memory_order_relaxed) &&
-          wants_gradient(*now) != wanted(static_cast<std::size_t>(&c - s.captured.data())))
-        return false;
+      if (graph::tape.load(std::memory_order_relaxed)) {
+        const bool turned_on = std::binary_search(s.turned_on.begin(), s.turned_on.end(), i);
+        if ((turned_on ? requires_grad(*now) : wants_gradient(*now)) !=
+            wanted(static_cast<std::size_t>(&c - s.captured.data())))
+          return false;
+      }
       if (extras) add_extra_values(f, *now, s.extra_values[i]);
       return true;
     });
@@ -244,7 +247,7 @@ bool admits_in_full(const Specialization& s, CallFrame& f, std::uint32_t* miss) 
   fits = fits && are_passed_once(s, f, s.reshaped_inputs);
   for (std::uint32_t i : s.whole_storage) fits = fits && covers_its_storage(*f.tensors[i]);
   for (std::uint32_t i : s.exact_strides) fits = fits && runtime::has_strides_of(*f.tensors[i], s.input_words[i]);
-  for (std::uint32_t i : s.turned_on) fits = fits && !wants_or_shows(*f.tensors[i]);
+  for (std::uint32_t i : s.turned_on) fits = fits && (i >= tensors || !wants_or_shows(*f.tensors[i]));
   for (const Relation& r : s.relations) fits = fits && r.holds(*f.tensors[r.a], *f.tensors[r.b]);
   if (!fits) forget_captured();
   return fits;

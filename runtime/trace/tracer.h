@@ -88,6 +88,8 @@ struct TracedRef final : TracedTensor {
   [[noreturn]] void reads_value(const char* what, SourceLoc loc) const override;
   const void* storage_id() const override { return &storage->outermost(); }
   std::uint64_t writes() const override { return storage->writes; }
+  void count_write() const override { ++storage->writes; }
+  bool is_input() const override { return input >= 0; }
   bool is_live() const override { return storage->tracer != nullptr; }
 
   explicit TracedRef(std::list<TracedRef*>& live) : live_(&live), place_(live.insert(live.end(), this)) {}
@@ -213,7 +215,8 @@ struct Traced {
   /// arguments of which the function looked at nothing, ascending: any tensor may stand there
   std::vector<std::uint32_t> unused;
   /// Where the caller has gradients off: arguments that the function uses, or writes, where it turns them on, or of
-  /// which it asks their place on the tape. None of them may want one: that place is not followed.
+  /// which it asks their place on the tape. None of them may want one: that place is not followed. Captured tensors
+  /// that it uses so: whether they want one is guarded.
   std::vector<std::uint32_t> turned_on;
   /// By input (arguments, then captured): where its sizes and strides stand among the call's values.
   struct ValueRange {
@@ -563,7 +566,9 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   void check_own(Int, SourceLoc) const;
   void check_own(const graph::OpCall&) const;
   void note_turned_on(const graph::OpCall&);  ///< Traced::turned_on
-  bool may_not_want(std::size_t argument);    ///< notes it there; false: it wants a gradient
+  void add_turned_on(std::size_t input);
+  std::unordered_set<const TensorImpl*> turned_on_captured_;  ///< the same of real tensors, which may be captured
+  bool may_not_want(std::size_t argument);                    ///< notes it there; false: it wants a gradient
   Tensor make_view(const graph::OpCall&);
   Tensor fresh(graph::ValueId);
   Tensor add_input(const TensorImpl* concrete, std::uint64_t word, std::size_t first_value, const std::string& name,

@@ -337,6 +337,8 @@ Traced Tracer::finish() {
     out_.graph.numbers.push_back({Kind::Seed, random_->first.expr()->symbol(), "rng seed"});
     out_.graph.numbers.push_back({Kind::Offset, random_->second.expr()->symbol(), "rng offset"});
   }
+  for (const auto& [concrete, input] : captured_inputs_)
+    if (turned_on_captured_.contains(concrete)) add_turned_on(input);
   functionalize();
   find_kinds();
   check_written();

@@ -52,13 +52,22 @@ void Tracer::note_gradient(const Tensor& gradient, const Tensor& of) {
 bool Tracer::may_not_want(std::size_t i) {
   if (i >= frame_.tensors.size()) return true;
   if (wants_or_shows(*frame_.tensors[i])) return false;
-  const auto n = static_cast<std::uint32_t>(i);
-  const auto at = std::lower_bound(out_.turned_on.begin(), out_.turned_on.end(), n);
-  if (at == out_.turned_on.end() || *at != n) out_.turned_on.insert(at, n);
+  add_turned_on(i);
   return true;
 }
 
+void Tracer::add_turned_on(std::size_t input) {
+  const auto n = static_cast<std::uint32_t>(input);
+  const auto at = std::lower_bound(out_.turned_on.begin(), out_.turned_on.end(), n);
+  if (at == out_.turned_on.end() || *at != n) out_.turned_on.insert(at, n);
+}
+
 void Tracer::place_asked(const TensorImpl& t, const char* what) {
+  if (!t.trace) {
+    auto* const tracer = static_cast<Tracer*>(current_trace);
+    if (tracer && tracer->caller_off_) tracer->turned_on_captured_.insert(&t);
+    return;
+  }
   const auto& ref = static_cast<const TracedRef&>(*t.trace);
   Tracer* const tracer = ref.storage->tracer;
   if (!tracer || !tracer->caller_off_ || ref.input < 0) return;
@@ -80,7 +89,11 @@ void Tracer::note_turned_on(const graph::OpCall& c) {
       if (is(*frame_.tensors[i])) note(i);
   };
   auto used = [&](const Tensor& t, bool written) {
-    if (!t.impl() || !t.impl()->trace) return;
+    if (!t.impl()) return;
+    if (!t.impl()->trace) {
+      turned_on_captured_.insert(t.impl());
+      return;
+    }
     const auto& ref = static_cast<const TracedRef&>(*t.impl()->trace);
     const std::int32_t input = written ? ref.storage->outermost().input : ref.input;
     if (depth_) return note_where([](const TensorImpl&) { return true; });  // the region's inputs are other ones
@@ -111,7 +124,7 @@ bool Tracer::computes_with(std::uint32_t input) const {
 std::vector<std::uint8_t> Tracer::captured_that_want() const {
   std::vector<std::uint8_t> all;
   for (const Captured& c : out_.captured) {
-    const bool on = graph::setting(graph::Setting::NoGrad) == 0;
+    const bool on = turned_on_captured_.contains(c.tensor.impl()) || graph::setting(graph::Setting::NoGrad) == 0;
     all.push_back(on && (tape ? static_cast<bool>(tape->edge_before(c.tensor)) : wants_gradient(*c.tensor.impl())));
   }
   return all;

@@ -343,7 +343,7 @@ TEST(Runtime, HalfPrecisionAtTheLowestLevel) {
   export_program(made, std::tuple(zeros({8, 5})), {.name = "half"})
       .compile({.levels = {"x86_64_v2", best_level()}})
       .save(file("half.rpx"));
-  const RtProgram low(file("half.rpx"), "x86_64_v2"), best(file("half.rpx"), best_level());
+  const RtProgram low(file("half.rpx"), "x86_64_v2"), best(file("half.rpx"), best_level().c_str());
   // Denormals, ties, what overflows, and what is no number.
   std::vector<float> v(40);
   for (std::size_t i = 0; i < v.size(); ++i)
@@ -357,7 +357,7 @@ TEST(Runtime, HalfPrecisionAtTheLowestLevel) {
 TEST(Runtime, SizesThatDataDecideAreNoCrash) {
   const ExportedProgram p = export_program(
       [](const Tensor& x) {
-        const Tensor n = (x > 0.0).nonzero().t();
+        const Tensor n = nonzero(x > 0.0).t();
         return std::get<0>(topk(n, n.size(1) / 2, 1));
       },
       std::tuple(arange(9, {.dtype = kFloat32})));

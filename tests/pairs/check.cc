@@ -339,6 +339,7 @@ class Pair {
         for (const Tensor& t : side.visible()) {
           weight += 1;
           if (!t.requires_grad() || !t.is_floating_point()) continue;
+          if (is(&Setting::walks_part) && (static_cast<int>(weight) + number_) % 2) continue;
           // Of every other one the gradient comes transposed.
           const bool turned = t.dim() > 1 && static_cast<int>(weight) % 2;
           const Tensor part = ((turned ? t.transpose(0, -1) : t) * weight).to(kFloat32).sum();

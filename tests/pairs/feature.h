@@ -80,6 +80,7 @@ struct Setting {
   bool prepared = false;       ///< each call and its backward are warmed up, and sealed before they run
   bool of_process = false;     ///< `scope` is not a thread's own
   bool walks_once = false;     ///< the walk is the last over its tape, each call's state is its own
+  bool walks_part = false;     ///< every other result and argument alone is derived
   bool twice = false;          ///< gradients are derived, too
   bool exported = false;       ///< each call is exported, saved, loaded and made of what was loaded
 };

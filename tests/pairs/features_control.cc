@@ -14,6 +14,10 @@ const Row data_sizes[] = {
     PAIRS_ROW(2, 0, return a + in.count.item()),
     PAIRS_ROW(2, 0, Int k = in.count.item().to_int(); return zeros({2 * k + 1}, a.options()) + in.wide),
     PAIRS_ROW(2, 0, return nonzero(in.flags).squeeze(1).to(kFloat32) + in.wide),
+    PAIRS_ROW(2, 0, const Tensor found = nonzero(in.flags).squeeze(1).to(kFloat32);
+              return found.slice(0, 0, 2).sum() + found.slice(0, -2).sum() * a + found.slice(0, 1, 3).sum()),
+    PAIRS_ROW(2, 0, const Int n = nonzero(in.flags).size(0);
+              return flat(a).slice(0, 0, n).sum() + flat(a).slice(0, n / 2, 2 * n).sum() * b),
     PAIRS_ROW(2, 0, return masked_select(arange(9, {.device = a.device()}).to(kFloat32), in.flags) * in.wide),
     PAIRS_ROW(2, 0, Int k = in.count.item().to_int();
               return in.wide.unsqueeze(1).expand({2 * k + 1, 2}) + in.wide.unsqueeze(1)),

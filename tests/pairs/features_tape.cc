@@ -103,6 +103,11 @@ const Setting hooks[] = {
     {.text = "gradients of gradients", .options = [](CompileOptions& o) { o.second_order = true; }, .twice = true},
     {.text = "NoGradScope around every other call",
      .scope = [](int call) -> std::shared_ptr<void> { return call % 2 ? std::make_shared<NoGradScope>() : nullptr; }},
+    {.text = "InferenceScope around every other call",
+     .scope = [](int call) -> std::shared_ptr<void> {
+       return call % 2 ? std::make_shared<InferenceScope>() : nullptr;
+     }},
+    {.text = "only some of what the call makes is derived", .walks_part = true},
 };
 const Setting walks[] = {
     {.text = "CompiledAutograd", .compiled_walk = true},

@@ -212,6 +212,8 @@ struct Traced : TracedTensor {
   const void* storage_id() const override { return id; }
   bool is_live() const override { return true; }
   std::uint64_t writes() const override { return 0; }
+  void count_write() const override {}
+  bool is_input() const override { return false; }
   TensorMeta m;
   int* destroyed;
   const void* id;
