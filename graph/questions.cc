@@ -133,6 +133,11 @@ bool answered(const Bool& b) {
   return b.is_symbolic() && b.living()->env().of_data(b.expr()) ? b.known_true() : b.hint();
 }
 
+std::optional<bool> answer_of(const Bool& b) {
+  if (b.is_symbolic() && b.living()->env().of_data(b.expr())) return b.living()->env().prove(b.expr());
+  return b.hint();
+}
+
 std::string sizes_text(const Ints& sizes) {
   std::string s = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + sizes[i].str();

@@ -108,7 +108,9 @@ Layout slice(const ViewCtx& v) {
     if (!is_plain(step, 1)) length = count_steps(length, step);
   } else if (identical(start, Int(0)) || ask(v.le(start, end), "slice: start before end")) {
     length = is_plain(step, 1) ? end - start : count_steps(end - start, step);
-  } else if (!ask(v.le(start, n), "slice: start within the size")) {
+  } else if (const Bool within = v.le(start, n); data_decides(within)) {
+    start = Int::min(start, n);
+  } else if (!ask(within, "slice: start within the size")) {
     start = n;
   }
   Layout out = v.in;

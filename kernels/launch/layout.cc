@@ -158,15 +158,23 @@ void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
     return;
   }
   using detail::compare_le;
+  // What is open, only data tell: the rule clamps by what the numbers come to be (graph/view_rules.cc).
+  const guards::LibraryScope exact;
   auto from_front = [&](Int i) {
     if (identical(i, n) || graph::answered(compare_le(0, i, {}))) return i;
-    return graph::answered(compare_le(0, i + n, {})) ? i + n : Int(0);
+    const std::optional<bool> within = graph::answer_of(compare_le(0, i + n, {}));
+    return !within ? Int::max(i + n, 0) : *within ? i + n : Int(0);
   };
   start = from_front(start);
   end = from_front(end);
-  if (!identical(end, n) && !graph::answered(compare_le(end, n, {}))) end = n;
-  auto is_behind = [&](Int of) { return !graph::answered(compare_le(start, of, {})); };
-  if (!is_number(start, 0) && is_behind(end) && is_behind(n)) start = n;
+  if (!identical(end, n)) {
+    const std::optional<bool> within = graph::answer_of(compare_le(end, n, {}));
+    end = !within ? Int::min(end, n) : *within ? end : n;
+  }
+  if (!is_number(start, 0) && !graph::answered(compare_le(start, end, {}))) {
+    const std::optional<bool> within = graph::answer_of(compare_le(start, n, {}));
+    start = !within ? Int::min(start, n) : *within ? start : n;
+  }
   out.offset = out.offset + start * out.strides[d];
   out.strides[d] = out.strides[d] * step;
 }

@@ -303,6 +303,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
   const auto begin = std::chrono::steady_clock::now();
   const timeline::Slice slice("compile", timeline::on() ? "build " + call.name : std::string());
   Traced& traced = call.traced;
+  const bool draws_of_data = traced.draws_of_data;
   epochs::Working working;
   std::unique_ptr<CallCheck> check;
   std::optional<runtime::GuardedProgram> built;
@@ -387,7 +388,7 @@ std::unique_ptr<Specialization> build(TracedCall call) {
                                             *std::move(built), std::move(call.function));
   s->branches = std::move(branches), s->decides = !s->branches.empty();
   s->own_values = call.own_values, s->own_tensors = call.own_tensors;
-  s->before = std::move(before), s->random_count = std::move(random_count);
+  s->before = std::move(before), s->random_count = std::move(random_count), s->draws_of_data = draws_of_data;
   s->folding = std::move(folding);
   if (knobs().profile) profile_from_start(*s);
   if (knobs().validate && runtime::validator) {
@@ -482,11 +483,44 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
   r->replay(f.values.data(), tensors, outputs, s.tensor_results, &copied);
 }
 
+/// The numbers that a call takes from the generator: they go back unless it keeps them.
+struct Numbers {
+  std::int64_t seed = 0, offset = 0, count = 0;
+  bool counts_later = false;  ///< nothing is taken yet: data decide how many
+  ~Numbers() {
+    if (count) graph::give_back_random(offset, count);
+  }
+  void keep() { count = 0; }
+  void take(std::int64_t n) {
+    std::tie(seed, offset) = graph::take_random(n);
+    count = n;
+  }
+  /// Behind the stages, which have drawn from where the generator stood. Throws NotTraceable if another thread has
+  /// drawn meanwhile.
+  void take_counted(std::int64_t n) {
+    if (!counts_later) return;
+    const std::int64_t its_seed = seed, its_offset = offset;
+    take(n);
+    if (seed != its_seed || offset != its_offset)
+      bail(Bail::data_decides, "compile", {},
+           "another thread has drawn random numbers while it was found how many the call draws");
+  }
+};
+
+std::int64_t random_count(const Specialization& s, const CallFrame& f) {
+  const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
+  std::vector<std::int64_t> slots(exprs.size());
+  exprs.evaluate(f.values.data(), slots.data());
+  return s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count]
+                          : slots.back();  // the only one that was added
+}
+
 /// The same behind the stages that give the numbers of data. These are the frame's while it runs.
 [[gnu::noinline]] std::optional<runtime::PathMissed> replay_in_stages(const Specialization& s, CallFrame& f,
                                                                       Outputs& outputs, std::int64_t& copied,
                                                                       const Outcomes* path,
-                                                                      std::shared_ptr<runtime::Handover>* hand) {
+                                                                      std::shared_ptr<runtime::Handover>* hand,
+                                                                      Numbers& numbers) {
   std::size_t results = 0;
   for (const auto& stage : s.before) results += stage->results.size();
   std::vector<Tensor> made;
@@ -509,7 +543,9 @@ inline void replay_last(const Specialization& s, CallFrame& f, TensorImpl* const
     use->values.assign(f.values.begin(), f.values.begin() + own);
     if (!*hand) *hand = std::make_shared<runtime::Handover>(std::move(local));
   }
-  if (!missed) replay_last(s, f, tensors.data(), outputs, copied);
+  if (missed) return missed;
+  if (numbers.counts_later) numbers.take_counted(random_count(s, f));
+  replay_last(s, f, tensors.data(), outputs, copied);
   return missed;
 }
 
@@ -525,23 +561,6 @@ inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outpu
 }  // namespace
 
 namespace {
-/// The numbers that a call takes from the generator: they go back unless it keeps them.
-struct Numbers {
-  std::int64_t offset = 0, count = 0;
-  ~Numbers() {
-    if (count) graph::give_back_random(offset, count);
-  }
-  void keep() { count = 0; }
-};
-
-std::int64_t random_count(const Specialization& s, const CallFrame& f) {
-  const guards::ExprProgram& exprs = s.before.empty() ? s.program.exprs : s.random_count;
-  std::vector<std::int64_t> slots(exprs.size());
-  exprs.evaluate(f.values.data(), slots.data());
-  return s.before.empty() ? runtime::SlotValues(slots.data())[s.program.random_count]
-                          : slots.back();  // the only one that was added
-}
-
 /// While it lives, the numbers of the stages may stand behind a call's values.
 struct StageValues {
   CallFrame& frame;
@@ -557,10 +576,8 @@ std::optional<std::string> run_stages_alone(const Specialization& s, CallFrame& 
   Numbers numbers;
   try {
     if (s.program.uses_random) {
-      const std::int64_t count = random_count(s, f);
-      const auto [seed, offset] = graph::take_random(count);
-      numbers.offset = offset, numbers.count = count;
-      f.values[kSeedValue] = seed, f.values[kOffsetValue] = offset;
+      numbers.take(s.draws_of_data ? 0 : random_count(s, f));
+      f.values[kSeedValue] = numbers.seed, f.values[kOffsetValue] = numbers.offset;
     }
     if (any_discarded.load(std::memory_order_relaxed)) return std::nullopt;  // that is an error
     const StageValues values{f};
@@ -591,11 +608,11 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
                                                       const Outcomes* path, std::shared_ptr<runtime::Handover>* hand) {
   Numbers numbers;
   if (s.program.uses_random) {
-    const std::int64_t count = random_count(s, f);
+    const std::int64_t count = s.draws_of_data ? 0 : random_count(s, f);
     const auto [seed, offset] = graph::random_by_log([&]() -> std::pair<Int, Int> {
-      const auto [its_seed, its_offset] = graph::take_random(count);
-      numbers.offset = its_offset, numbers.count = count;
-      return {its_seed, its_offset};
+      numbers.take(count);
+      numbers.counts_later = s.draws_of_data;
+      return {numbers.seed, numbers.offset};
     });
     f.values[kSeedValue] = seed.hint(), f.values[kOffsetValue] = offset.hint();
   }
@@ -629,7 +646,7 @@ std::optional<runtime::PathMissed> run_specialization(const Specialization& s, C
     auto replay = [&] {
       std::optional<runtime::Folding::Added> folded;
       if (folds) folded.emplace(*s.folding, f);
-      missed = replay_in_stages(s, f, outputs, copied, path, hand);
+      missed = replay_in_stages(s, f, outputs, copied, path, hand, numbers);
     };
     if (path && s.check) [[unlikely]] {  // what takes another path is nothing to compare
       std::optional<runtime::Folding::Added> folded;

@@ -105,6 +105,7 @@ struct Specialization {
   /// values of frozen tensors, which `program` takes behind its other inputs; null: none
   std::unique_ptr<runtime::Folding> folding;
   guards::ExprProgram random_count;  ///< where there are stages: of numbers taken from the generator
+  bool draws_of_data = false;        ///< Traced::draws_of_data: counted behind the stages
   /// f(program, recordings), in the order in which a call runs them.
   template <class F>
   void for_each_stage(F&& f) const {

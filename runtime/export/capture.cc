@@ -394,6 +394,7 @@ class Export {
     for (const guards::Expr* e : NumbersOf::of(g))
       if (e->kind() != guards::ExprKind::Symbol && g.env->of_data(e))
         refuse("it computes ", Int(e), " of a number that depends on data, which a call does not know ahead");
+    if (t.draws_of_data) refuse("how many random numbers it draws depends on data");
     if (!t.written_anew.empty()) refuse("it gives ", name(t.written_anew[0]), " another storage");
     for (std::size_t i = 0; i < t.extra_values.size(); ++i)
       if (t.extra_values[i].strides || t.extra_values[i].offset)

@@ -231,7 +231,8 @@ struct Traced {
   /// Float arguments: which of the call's values has its bits, and the symbol that stands for it.
   std::vector<std::pair<std::uint32_t, Int>> floats;
   bool uses_random = false;
-  Int random_count = 0;  ///< numbers taken from the generator
+  Int random_count = 0;        ///< numbers taken from the generator
+  bool draws_of_data = false;  ///< how many depends on data
   std::shared_ptr<void> result_template;
   /// The function did what a replay would not do: why, as a message continues. What was made serves this one call,
   /// because running the function again would do it twice.

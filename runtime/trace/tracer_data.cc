@@ -185,8 +185,7 @@ void Tracer::place_data() {
   for (const DataNumber& d : out_.data) {
     if (d.is_float) out_.floats.emplace_back(d.word, d.symbol);
   }
-  if (out_.uses_random && out_.random_count.is_symbolic() && env_->of_data(out_.random_count.expr()))
-    bail(Bail::data_decides, "compile", {}, "how many random numbers are drawn depends on data");
+  out_.draws_of_data = out_.uses_random && out_.random_count.is_symbolic() && env_->of_data(out_.random_count.expr());
 }
 
 void Tracer::decided(Decision d) { out_.decisions.push_back(std::move(d)); }

@@ -338,7 +338,7 @@ TEST(Runtime, WhatItCannotRunIsRefusedWhenItIsCompiled) {
 TEST(Runtime, HalfPrecisionAtTheLowestLevel) {
   const auto made = [](const Tensor& x) {
     const Tensor h = x.to(kFloat16) * 1.7 + 0.1, wide = (x.to(kFloat64) * 1e-3).to(kFloat16);
-    return std::vector<Tensor>{h, h.to(kFloat32).exp(), wide, (h * wide).sum()};
+    return std::vector<Tensor>{h, h.to(kFloat32) * 3.0, wide, (h * wide).sum()};
   };
   export_program(made, std::tuple(zeros({8, 5})), {.name = "half"})
       .compile({.levels = {"x86_64_v2", best_level()}})

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "tests/operators/operators_test.h"
 #include "tests/support/error_of.h"
@@ -287,7 +290,7 @@ TEST(DataSizes, SlicesAreClamped) {
       [](std::int64_t n) {
         return List{numbers({n}) + 1, full({}, n / 2 + 1, {kInt64, test_device()})};
       },
-      kSizes);
+      {12, 30, 9});
 }
 
 TEST(DataSizes, WhatIsDeclaredIsChecked) {
@@ -358,9 +361,66 @@ TEST(DataSizes, RandomNumbersAreDrawnAsEagerly) {
     expect_same(compiled(List{numbers({n})}), want, 1e-6, 1e-6);
   }
   EXPECT_EQ(compiled.stats().eager_fallbacks, 0);
-  auto g = compile([](Tensor x) { return rand({x.index({x > 0}).size(0)}, {kFloat32, x.device()}); });
-  g(numbers({20}));
-  EXPECT_EQ(fallbacks(g.stats(), "data_decides"), 1);
+}
+
+// How many the data decide: counted behind the stages, and none is drawn twice or left out.
+TEST(DataSizes, HowManyRandomNumbersIsCountedBehindTheStages) {
+  auto f = [](const List& a) {
+    const Tensor first = rand({3}, {kFloat32, a[0].device()});
+    const Tensor kept = a[0].index({a[0] > 0.0}), noise = rand({kept.size(0), 2}, {kFloat32, a[0].device()});
+    const Tensor again = kept.index({noise.select(1, 0) > 0.5});  // a number that the noise decides
+    return List{kept * noise.select(1, 1), first, again, randn({again.size(0)}, {kFloat32, a[0].device()}),
+                rand({2}, {kFloat32, a[0].device()})};
+  };
+  auto compiled = compile([&](List a) { return f(a); });
+  auto draws = [](Generator& g, auto&& call) {
+    const GeneratorScope scope{g};
+    return call();
+  };
+  Generator plain(7), mine(7);
+  for (std::int64_t n : {8, 21, 50, 21, 3}) {
+    const List x{numbers({n})};
+    const List want = draws(plain, [&] { return f(x); });
+    expect_same(draws(mine, [&] { return compiled(x); }), want, 1e-6, 1e-6);
+    EXPECT_EQ(plain.offset(), mine.offset()) << n;
+  }
+  EXPECT_EQ(compiled.stats().eager_fallbacks, 0) << compiled.stats().last_fallback_reason;
+  // A call that throws behind the stages gives back what it has taken.
+  auto fails = [](const Tensor& x, const Tensor& places) {
+    const Tensor kept = x.index({x > 0.0});
+    return rand({kept.size(0)}, {kFloat32, x.device()}).sum() + x.index_select(0, places);
+  };
+  auto failing = compile(fails);
+  failing(numbers({9}), arange(2));
+  const std::int64_t before = mine.offset();
+  draws(mine, [&] {
+    EXPECT_THROW(failing(numbers({9}), arange(2) * 100), Error);
+    return 0;
+  });
+  EXPECT_LE(mine.offset() - before, 9);
+}
+
+// Threads that share a generator: no number is drawn by two.
+TEST(DataSizes, HowManyRandomNumbersWithOtherThreads) {
+  const Tensor x = numbers({40});
+  auto f = compile([](const Tensor& x) { return rand({x.index({x > 0.0}).size(0)}, {kFloat32, x.device()}); });
+  f(x);
+  std::mutex mu;
+  std::vector<double> all;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) {
+        const std::vector<double> made = f(x).to(kFloat64).to_vector<double>();
+        const std::lock_guard lock(mu);
+        all.insert(all.end(), made.begin(), made.end());
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  std::sort(all.begin(), all.end());
+  std::size_t equal = 0;  // few of 24 bits are by chance
+  for (std::size_t i = 1; i < all.size(); ++i) equal += all[i] == all[i - 1];
+  EXPECT_LT(equal, 10u);
 }
 
 TEST(DataSizes, ManyCallsAtOnce) {
