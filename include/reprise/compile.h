@@ -192,11 +192,12 @@ struct Outputs {
 struct ObjectBytes {
   const void* at = nullptr;
   std::size_t size = 0;
+  bool are_all = false;  ///< they are the object, which may be put back by them
 };
 template <class F>
 ObjectBytes bytes_of(const F& function) {
   if constexpr (std::is_empty_v<F> || std::is_pointer_v<F> || std::is_member_pointer_v<F>) return {};
-  else return {&function, sizeof(F)};
+  else return {&function, sizeof(F), std::is_trivially_copyable_v<F>};
 }
 template <class F>
 ObjectBytes bytes_of(const std::reference_wrapper<F>& function) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -170,8 +171,8 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       const autograd::OffTape off = autograd::off_tape;
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});
       tracer.capture_assigned();
-      const bool assigns_on_tape = tape.recorded && tracer.assigns_on_tape();
-      if (assigns_on_tape) tracer.give_assigned();
+      if (tape.recorded && tracer.assigns_on_tape()) tracer.give_assigned();
+      if (tape.recorded) tracer.give_left();
       std::vector<std::uint8_t> captured_wants;
       std::optional<Joint> joint;
       std::vector<graph::ViewMade> made;
@@ -188,10 +189,6 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       for (std::size_t i = 0; i < traced.made.size() && i < traced.tensor_results.size(); ++i)
         if (const std::int32_t o = traced.tensor_results[i]; o >= 0 && traced.made[i] == graph::ViewMade::InFunction)
           traced.graph.outputs[static_cast<std::size_t>(o)].role = graph::OutputSpec::Role::CustomView;
-      if ((assigns_on_tape && traced.unrepeatable) || (tape.recorded && !traced.kept.empty()))
-        bail(Bail::changes_tape, "compile", {},
-             "a tensor is left in a variable of the surroundings, and something in the function wants gradients: "
-             "return it");
       if (joint && options.joint) *options.joint = graph::print(traced.graph);
       if (joint)
         traced.gradients = cut_gradients(
@@ -203,9 +200,10 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
     } catch (const Error& e) {
       if (finished) throw;
       note(tracer, settings);
-      facts.runs_once = tracer.runs_once();
+      facts.runs_once = tracer.runs_once(facts.changed);
       if (facts.runs_once || e.code() != ErrorCode::NotTraceable || tracer.wanted().size() == plan.size()) throw;
       plan = tracer.wanted();
+      facts.take_back();
     } catch (...) {
       if (!finished) note(tracer, settings);
       throw;
@@ -220,6 +218,12 @@ void log_graph(logs::Event event, const std::string& name, const char* what, con
 }
 
 }  // namespace
+
+void TraceFacts::take_back() {
+  for (const FunctionSeen& f : changed)
+    if (const auto alive = f.owner.lock()) std::memcpy(const_cast<void*>(f.object.at), f.bytes.data(), f.bytes.size());
+  changed.clear();
+}
 
 Seen TraceFacts::seen() const {
   Seen s;

@@ -185,7 +185,9 @@ struct TraceFacts {
   /// decide: an error that it ends with may be none of the call's
   bool may_fail = false;
   std::optional<Bail> runs_once;  ///< Tracer::runs_once
-  std::uint32_t words = 0;        ///< values of the call
+  std::vector<FunctionSeen> changed;
+  void take_back();         ///< before the function runs again
+  std::uint32_t words = 0;  ///< values of the call
   std::uint32_t call_tensors = 0;
   Outcomes path;  ///< decisions that it has taken
   /// Of calls that are no different in it the trace would have been the same.

@@ -459,6 +459,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
           (!call.traced.unrepeatable && guards::asks_strides(*call.traced.graph.env))) {
         any.reset();
         call = {};
+        facts.take_back();
         facts = {};
         generality_ = before;
         generality_.layouts = false;
@@ -474,6 +475,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
         trace();
       } catch (const Error& e) {
         if (facts.runs_once || e.code() != ErrorCode::NotTraceable) throw;
+        facts.take_back();
         generality_ = {};  // what is known of this very call may be needed
         trace();
       }
@@ -506,6 +508,7 @@ std::unique_ptr<Specialization> MissedCall::specialize(void (*body)(void*, Trace
   } catch (const Error& e) {
     const bool is_given_up = e.code() == ErrorCode::NotTraceable || e.code() == ErrorCode::Internal;
     if (facts.runs_once && is_given_up) refuse_second_run(*facts.runs_once, e);
+    if (is_given_up || facts.may_fail) facts.take_back();
     switch (e.code()) {
       case ErrorCode::NotTraceable:
         if (is_ahead())
@@ -558,7 +561,8 @@ void MissedCall::refuse_second_run(Bail why, const Error& e) {
     c_.runs_once = why;
   }
   bail(why, "compile", e.where(), "its trace is given up (", e.message(), "), and the function cannot run again: it ",
-       bail_text(why), "; later calls run eagerly");
+       bail_text(why), why == Bail::leaves_tensor ? "; what it has left holds no data" : "",
+       "; later calls run eagerly");
 }
 
 // A trace that throws takes back what it has assigned, which eager execution does not, and of captured tensors the call

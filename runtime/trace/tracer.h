@@ -345,9 +345,11 @@ class Tracer final : public graph::Interpreter, public TraceHook, public TraceQu
   bool assigns_on_tape() const;
   /// What it has assigned to variables: the last results. Before the tape is walked, where they are on it.
   void give_assigned();
+  /// The same of what is on the tape in handles that the function has made and left (a container has grown).
+  void give_left();
   /// Behind a trace that has failed: what the function has done that cannot be taken back, so that it does not run
-  /// again in this call. None: it may.
-  std::optional<Bail> runs_once() noexcept;
+  /// again in this call. None: it may, once function objects that it has `changed` are as they were.
+  std::optional<Bail> runs_once(std::vector<FunctionSeen>& changed) noexcept;
 
   // ---- derivatives (joint.h)
   const std::vector<Tensor>& results() const { return results_; }

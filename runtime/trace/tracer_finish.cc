@@ -61,6 +61,7 @@ void Tracer::add_outliving() {
     if (out_.assigned.empty()) give_assigned();
     return;
   }
+  out_.assigned.clear();  // they are among these
   for (Tensor& t : kept) {
     result(t);
     out_.kept.push_back(std::move(t));
@@ -72,6 +73,19 @@ void Tracer::capture_assigned() {
   for (const Tensor* at : out_.variables->decisive()) found(*at, {});
 }
 
+void Tracer::give_left() {
+  for (const Tensor* at : out_.variables->left()) {
+    const TensorImpl* t = at->impl();
+    const auto is_known = [&](const auto& all, auto&& of) {
+      return std::any_of(all.begin(), all.end(), [&](const auto& one) { return of(one).impl() == t; });
+    };
+    if (!t || !t->trace || (t->keys & kWrappedKey) || !wants_or_shows(*t)) continue;
+    if (is_known(inputs_, [](const Input& i) -> const Tensor& { return i.tensor; })) continue;
+    if (is_known(results_, [](const Tensor& r) -> const Tensor& { return r; })) continue;
+    result(Tensor::share(const_cast<TensorImpl*>(t)));
+  }
+}
+
 void Tracer::give_assigned() {
   for (const Tensor* at : out_.variables->assigned()) {
     const Tensor value = *at;
@@ -80,14 +94,19 @@ void Tracer::give_assigned() {
   }
 }
 
-std::optional<Bail> Tracer::runs_once() noexcept {
+std::optional<Bail> Tracer::runs_once(std::vector<FunctionSeen>& changed) noexcept {
   drop_places();
   if (out_.variables->destroys()) return Bail::destroys_variable;
   try {
     Work work(*this);
-    for (const FunctionSeen& f : out_.functions)
-      if (const auto alive = f.owner.lock()) check_bytes(f.object, f.bytes);
-    if (out_.unrepeatable == Bail::changes_itself) return Bail::changes_itself;
+    for (const FunctionSeen& f : out_.functions) {
+      const auto alive = f.owner.lock();
+      if (!alive) continue;
+      check_bytes(f.object, f.bytes);
+      if (!std::exchange(out_.unrepeatable, std::nullopt)) continue;
+      if (!f.object.are_all) return Bail::changes_itself;
+      changed.push_back(f);
+    }
     if (std::any_of(live_.begin(), live_.end(), [](const TracedRef* r) { return r->impl->keys & kWrappedKey; }))
       return std::nullopt;  // they hold others
     std::unordered_map<const TensorImpl*, std::int32_t> known;

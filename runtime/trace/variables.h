@@ -73,6 +73,8 @@ class VariableLog {
   std::optional<Bail> unrepeatable(const Before&) const;
   /// Handles that got a tensor, and may have been made by the function.
   std::vector<std::shared_ptr<Variable>> unknown(const Before&) const;
+  /// Handles that were made to hold traced tensors, and are there.
+  const std::unordered_set<const Tensor*>& left() const { return traced_; }
   /// Has it destroyed what is not the function's own? That cannot be taken back.
   bool destroys() const { return destroyed_others_; }
   /// Has it assigned, or destroyed, what is not the function's own?

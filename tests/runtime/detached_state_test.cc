@@ -2,7 +2,9 @@
 // state that carries the tape from call to call.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "reprise/autograd.h"
 #include "reprise/reprise.h"
@@ -173,6 +175,33 @@ TEST(StateOnTheTape, IsWrittenByTheCaller) {
       [](int i, Tensor& state, Tensor&) {
         if (i == 3) state.mul_(0.5);
       });
+}
+
+// A container that grows takes tensors on the tape; such a call is served by what its trace has made.
+TEST(StateOnTheTape, IsLeftInContainers) {
+  std::string seen[2];
+  for (const bool compiled : {false, true}) {
+    const Tensor w = full({3}, 0.5).requires_grad_();
+    std::vector<Tensor> losses, cache;
+    std::optional<Tensor> last;
+    auto plain = [&](const Tensor& x) {
+      if (cache.empty()) cache.push_back(w * 2.0);
+      const Tensor y = tanh(x * cache[0]);
+      losses.push_back((y * y).sum());
+      last = last ? *last + y : y * 1.0;
+      return y;
+    };
+    auto f = compile(plain);
+    for (int i = 1; i <= 4; ++i) {
+      const Tensor x = ones({3}) * (0.25 * i), y = compiled ? f(x) : plain(x);
+      seen[compiled] += test::show(y.detach());
+    }
+    Tensor sum = (*last).sum();
+    for (const Tensor& loss : losses) sum = sum + loss;
+    sum.backward();
+    seen[compiled] += std::to_string(losses.size()) + test::show(sum.detach()) + test::show(w.grad());
+  }
+  EXPECT_EQ(seen[0], seen[1]);
 }
 
 // A leaf of the function's own: what its walk has let go of, a later one does not find.

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -74,19 +75,36 @@ TEST(RunsOnce, TakesOutOfAContainer) {
 }
 
 TEST(RunsOnce, ChangesWhatItHolds) {
-  struct Counter {
-    int calls = 0;
+  struct Listing {
+    std::vector<int> calls;
     Tensor operator()(const Tensor& x) {
-      ++calls;
-      return end_trace(x * static_cast<float>(calls));
+      calls.push_back(1);
+      return end_trace(x * static_cast<float>(calls.size()));
     }
   };
-  Counter plain;
   const Tensor x = ones({2});
-  for (int i = 1; i < 5; ++i) EXPECT_EQ(plain(x)[0].item<float>(), static_cast<float>(i));
-  auto f = compile(Counter());
+  auto f = compile(Listing());
   EXPECT_THROW(f(x), Error);
   for (int i = 2; i < 5; ++i) EXPECT_EQ(f(x)[0].item<float>(), static_cast<float>(i));
+}
+
+// An object that is its bytes is put back as it was.
+TEST(RunsOnce, CountersArePutBack) {
+  auto counting = [n = 0](const Tensor& x) mutable {
+    ++n;
+    return end_trace(x * static_cast<float>(n));
+  };
+  const Tensor x = ones({2});
+  auto f = compile(counting);
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(f(x)[0].item<float>(), static_cast<float>(i));
+  EXPECT_EQ(f.stats().eager_fallbacks, 4);
+  // The program's own error is none of the library's: what was counted stays counted.
+  auto throwing = compile([n = 0](const Tensor& x) mutable {
+    if (++n == 1) throw std::runtime_error("once");
+    return end_trace(x * static_cast<float>(n));
+  });
+  EXPECT_THROW(throwing(x), std::runtime_error);
+  EXPECT_EQ(throwing(x)[0].item<float>(), 2.0f);
 }
 
 // A tensor of the trace would stay in the container, which nobody can use.
