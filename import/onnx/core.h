@@ -138,6 +138,9 @@ struct Row {
   bool (*fold)(Call&) = nullptr;  ///< of inputs that are numbers; false: run it
   bool moves = false;             ///< no larger than the input: of constants, computed at loading
   const char* domain = "";
+  /// What its attributes say, checked and as tables, made when the model is loaded: Node::prepared. Throws FileFormat
+  /// where they contradict each other, InvalidArgument where they are not supported.
+  std::shared_ptr<const void> (*prepare)(Call&) = nullptr;
 };
 inline constexpr int kNewest = 28;
 inline constexpr std::int64_t kMostTraced = 10'000;  ///< turns of a loop in a trace
@@ -163,6 +166,9 @@ std::span<const Row> signal_rows();
 std::span<const Row> random_rows();
 std::span<const Row> data_rows();
 std::span<const Row> attention_rows();
+std::span<const Row> tree_rows();
+std::span<const Row> ml_rows();
+std::span<const Row> ml_linear_rows();
 
 // ---- plans: graphs with names resolved to slots (plan.cc), and how they are run (run.cc)
 
@@ -177,6 +183,7 @@ struct Node {
   std::vector<int> dead{};  ///< slots that nothing after this node reads
   std::int64_t version = 0;
   std::shared_ptr<const Numbers> value{};  ///< of its attribute "value", a small tensor
+  std::shared_ptr<const void> prepared{};  ///< what Row::prepare made
   std::vector<std::int32_t>
       elements{};          ///< of inputs that are held wider than the file says (is_held_wider), where known
   std::int32_t wraps = 0;  ///< the kind of integers that its result is of: it wraps as they do

@@ -79,7 +79,14 @@ std::shared_ptr<const detail::Program> made(ModelData&& data, const Source& sour
     program->inputs.push_back(std::move(p));
     ++next;
   }
-  for (const ValueInfo& v : data.graph.outputs) program->outputs.push_back(port(v, source, "the result"));
+  for (std::size_t i = 0; i < data.graph.outputs.size(); ++i) {
+    ValueInfo v = data.graph.outputs[i];
+    if (const std::int32_t element = plan.instead[static_cast<std::size_t>(plan.program.graph.out[i])]) {
+      v.has_shape &= v.kind == ValueInfo::Kind::Tensor;
+      v.kind = ValueInfo::Kind::Tensor, v.element = element;
+    }
+    program->outputs.push_back(port(v, source, "the result"));
+  }
   program->run = std::move(plan.program);
   return program;
 }

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/shown.h"
+#include "import/onnx/ml.h"
 
 namespace reprise::onnx {
 namespace {
@@ -83,7 +84,7 @@ class Planner {
     if (plan_.names.size() >= 10'000'000) source_.bad("it has more than 10 million values");
     plan_.names.push_back(name);
     plan_.program.constants.emplace_back();
-    plan_.elements.push_back(0);
+    plan_.elements.push_back(0), plan_.instead.push_back(0);
     return static_cast<int>(plan_.names.size()) - 1;
   }
   int define(Names& names, const std::string& name, const std::string& who, Graph& graph) {
@@ -175,6 +176,8 @@ class Planner {
           node.value = numbers_of_constant(a.tensor->tensor);
       node.data.op = data.op, node.data.name = data.name, node.data.domain = data.domain;
       node.data.attributes = std::move(data.attributes);
+      give_instead(node);
+      prepare(node, who);
       if (!folded(node)) to.nodes.push_back(std::move(node));
     }
   }
@@ -205,6 +208,35 @@ class Planner {
   void missing(const NodeData& data, const Node& node, std::int64_t version, const std::string& why) {
     Missing::Of& of = missing_.operators[{data.domain, data.op, version}];
     if (of.count++ == 0) of.first = node.scope, of.why = why;
+  }
+
+  /// The tables of its attributes.
+  void prepare(Node& node, const std::string& who) {
+    if (!node.row || !node.row->prepare) return;
+    for (const Attribute& a : node.data.attributes)
+      if (!a.of_caller.empty())
+        return missing(node.data, node, node.version, "with an attribute that the caller of a function gives");
+    Frame none{.program = plan_.program, .values = {}};
+    try {
+      Call call(node, none);
+      node.prepared = node.row->prepare(call);
+    } catch (const Error& e) {
+      if (e.code() == ErrorCode::FileFormat) source_.bad(who + ": " + e.message());
+      missing(node.data, node, node.version, e.message());
+    }
+  }
+  /// Of what there are no tensors of: labels that are strings are their numbers, maps of labels are what they are of.
+  void give_instead(const Node& node) {
+    if (!node.row || node.out.empty() || node.out[0] < 0) return;
+    static const std::set<std::string_view> moves{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+    std::int32_t& element = plan_.instead[static_cast<std::size_t>(node.out[0])];
+    if (node.data.domain.empty() && moves.contains(node.data.op) && !node.in.empty() && node.in[0] >= 0)
+      element = plan_.instead[static_cast<std::size_t>(node.in[0])];
+    if (node.data.domain != kMlDomain) return;
+    if (node.data.op == "ZipMap") element = static_cast<std::int32_t>(Element::Float);
+    for (const Attribute& a : node.data.attributes)
+      if (node.data.op != "ZipMap" && a.name == "classlabels_strings" && !a.strings.empty())
+        element = static_cast<std::int32_t>(Element::Int64);
   }
 
   /// What is held wider keeps its values where elements are moved or compared; sums and products wrap as the file's

@@ -10,6 +10,9 @@ struct Plan {
   std::vector<bool> chooses{};           ///< by slot: its elements decide which branch of an If is taken
   std::vector<std::string> names{};      ///< by slot
   std::vector<std::int32_t> elements{};  ///< by slot: what is held wider than the file says (is_held_wider); 0: nothing
+  /// by slot: the elements of the tensor that is given where the file says strings or maps (ml.h); 0: what the file
+  /// says
+  std::vector<std::int32_t> instead{};
 };
 
 /// Resolves names, versions and functions. Constants' nodes are gone. Throws FileFormat (cycles, names that nothing

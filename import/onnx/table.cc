@@ -12,9 +12,10 @@ const Table& table() {
   static const Table all = [] {
     Table made;
     for (std::span<const Row> family :
-         {elementwise_rows(), reduce_rows(), shape_rows(), index_rows(), matmul_rows(), norm_rows(), conv_rows(),
-          resize_rows(), image_rows(), quantize_rows(), control_rows(), sequence_rows(), recurrent_rows(), loss_rows(),
-          signal_rows(), random_rows(), data_rows(), attention_rows()})
+         {elementwise_rows(), reduce_rows(), shape_rows(),    index_rows(),    matmul_rows(),  norm_rows(),
+          conv_rows(),        resize_rows(), image_rows(),    quantize_rows(), control_rows(), sequence_rows(),
+          recurrent_rows(),   loss_rows(),   signal_rows(),   random_rows(),   data_rows(),    attention_rows(),
+          tree_rows(),        ml_rows(),     ml_linear_rows()})
       for (const Row& r : family) made[{r.domain, r.name}].push_back(&r);
     for (auto& [name, rows] : made)
       std::sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) { return a->since < b->since; });
