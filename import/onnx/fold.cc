@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/shape_rules.h"
+
 namespace reprise::onnx {
 
 bool is_negative(Int n) { return !is_size(n) && bool(n < 0); }
@@ -14,8 +16,10 @@ Ints reshaped_sizes(const Call& c, const std::vector<Int>& wanted, const Ints& f
   int rest = -1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Int n = wanted[i];
-    // A size that was computed is meant as it is: 0 and -1 are written down by exporters, not computed.
-    const bool computed = is_size(n);
+    // A size that was computed is no -1. One that comes out as 0 copies, too, unless it is the size that it would copy.
+    // Where it depends on data nobody can ask: it is meant as it is.
+    const bool computed = is_size(n),
+               as_it_is = computed && ((i < from.size() && identical(n, from[i])) || graph::depends_on_data(n));
     if (!computed && bool(n < 0)) {
       if (n.hint() < -1) c.bad("size ", i, " is ", n.hint());
       if (rest >= 0) c.bad("more than one size is -1");
@@ -23,7 +27,7 @@ Ints reshaped_sizes(const Call& c, const std::vector<Int>& wanted, const Ints& f
       sizes.push_back(-1);
       continue;
     }
-    if (!allow_zero && !computed && bool(n == 0)) {
+    if (!allow_zero && !as_it_is && bool(n == 0)) {
       if (i >= from.size()) c.bad("size ", i, " is 0, and the input has ", from.size(), " dimensions to copy it from");
       n = from[i];
     }

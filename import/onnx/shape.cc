@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/shape_rules.h"
 #include "import/onnx/fold.h"
 
 namespace reprise::onnx {
@@ -39,7 +40,10 @@ void reshape_to(Call& c) {
   } else {
     wanted = c.ints(1);
   }
-  c.give(x.reshape(reshaped_sizes(c, wanted, x.sizes(), c.i("allowzero", 0) != 0)));
+  const Ints from = x.sizes(), sizes = reshaped_sizes(c, wanted, from, c.i("allowzero", 0) != 0);
+  // Of one dimension nobody asks which of its sizes, that depend on data, are those of the result.
+  const auto of_data = [](const Ints& all) { return std::any_of(all.begin(), all.end(), graph::depends_on_data); };
+  c.give(x.dim() > 1 && (of_data(from) || of_data(sizes)) ? x.reshape({x.numel()}).reshape(sizes) : x.reshape(sizes));
 }
 void flatten_to(Call& c) {
   const Tensor x = c.x(0);
