@@ -106,7 +106,7 @@ void feature_vectorizer(Call& c) {
       const Int n = wanted[static_cast<std::size_t>(i)];
       if (n < 0) c.bad("input ", i, " is to have ", n.hint(), " features");
       if (n < x.size(1)) x = x.narrow(1, 0, n);
-      else if (n > x.size(1)) x = reprise::pad(x, {0, n - x.size(1)}, 0);
+      else if (n > x.size(1)) x = cat({x, zeros({x.size(0), n - x.size(1)}, {.dtype = x.dtype()})}, 1);
     }
     parts.push_back(x.to(kFloat32));
   }

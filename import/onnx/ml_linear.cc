@@ -85,7 +85,8 @@ struct Support {
   Tensor vectors{}, squares{};  ///< [features, vectors], and the sums of their squares [vectors]
   Tensor weights{}, rho{};      ///< what products with the vectors are multiplied by; what is added
   Tensor prob_a{}, prob_b{};
-  Tensor votes{};  ///< [2 pairs, classes]: whom pairs vote for that are won, and that are lost
+  Tensor opposite{}, diagonal{};  ///< where the pairs (i, j) stand among pairs and their complements, [k * k]; [k, k]
+  Tensor votes{};                 ///< [2 pairs, classes]: whom pairs vote for that are won, and that are lost
   Transform transform = Transform::None;
   Labels labels{};
   std::int64_t classes = 1;
@@ -179,7 +180,7 @@ std::shared_ptr<const void> prepare_svm_classifier(Call& c) {
   if (count(rho) < pairs) damaged(c, "has ", rho.size(), " elements of 'rho'; wanted ", pairs);
   if (a.size() != b.size() || (!a.empty() && count(a) < pairs))
     damaged(c, "has ", a.size(), " elements of 'prob_a', and ", b.size(), " of 'prob_b'; wanted ", pairs);
-  if (pairs > (std::int64_t{1} << 26) / vectors) c.bad("has too many support vectors of too many classes");
+  if (pairs > (std::int64_t{1} << 24) / vectors) c.bad("has too many support vectors of too many classes");
   Doubles weights(static_cast<std::size_t>(vectors * pairs)), votes(static_cast<std::size_t>(2 * pairs * k));
   List begin(1, 0);
   for (std::int64_t n : each) begin.push_back(begin.back() + n);
@@ -198,32 +199,29 @@ std::shared_ptr<const void> prepare_svm_classifier(Call& c) {
     return frozen_floats(Doubles(all.begin(), all.begin() + pairs), {pairs});
   };
   s.rho = first(rho);
-  if (!a.empty()) s.prob_a = first(a), s.prob_b = first(b);
+  if (a.empty()) return std::make_shared<const Support>(std::move(s));
+  constexpr std::int64_t kMostCoupled = 64;
+  if (k > kMostCoupled) c.bad("has probabilities of ", k, " classes; at most ", kMostCoupled, " are supported");
+  s.prob_a = first(a), s.prob_b = first(b);
+  List places(static_cast<std::size_t>(k * k));
+  Doubles diagonal(places.size());
+  for (std::int64_t i = 0, n = 0; i < k; ++i) {
+    diagonal[static_cast<std::size_t>(i * k + i)] = 1;
+    for (std::int64_t j = i + 1; j < k; ++j, ++n)
+      places[static_cast<std::size_t>(i * k + j)] = n, places[static_cast<std::size_t>(j * k + i)] = pairs + n;
+  }
+  s.opposite = frozen(places), s.diagonal = frozen_floats(diagonal, {k, k});
   return std::make_shared<const Support>(std::move(s));
 }
 
 /// Probabilities [n, k] that agree best with those of the pairs [n, pairs]: libsvm's iteration, which ends for each row
 /// by itself (Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling").
-Tensor coupled(const Tensor& pairs, std::int64_t k) {
+Tensor coupled(const Support& s, const Tensor& pairs) {
+  const std::int64_t k = s.classes;
   // r[i][j]: that it is i, of i and j.
-  std::vector<std::vector<Tensor>> r(static_cast<std::size_t>(k), std::vector<Tensor>(static_cast<std::size_t>(k)));
-  std::vector<Tensor> rows;
-  std::size_t pair = 0;
-  for (std::size_t i = 0; i < r.size(); ++i)
-    for (std::size_t j = i + 1; j < r.size(); ++j, ++pair)
-      r[i][j] = pairs.select(1, static_cast<std::int64_t>(pair)), r[j][i] = 1 - r[i][j];
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    std::vector<Tensor> row;
-    Tensor own;
-    for (std::size_t j = 0; j < r.size(); ++j) {
-      if (j == i) continue;
-      const Tensor square = r[j][i] * r[j][i];
-      own = own.defined() ? own + square : square;
-    }
-    for (std::size_t j = 0; j < r.size(); ++j) row.push_back(j == i ? own : -(r[j][i] * r[i][j]));
-    rows.push_back(stack(row, 1));
-  }
-  const Tensor q = stack(rows, 1);  // [n, k, k]
+  const Tensor all = index_select(cat({pairs, 1 - pairs}, 1), 1, s.opposite).view({pairs.size(0), k, k});
+  const Tensor r = all * (1 - s.diagonal);
+  const Tensor q = sum(r * r, {1}).unsqueeze(1) * s.diagonal - r * r.transpose(1, 2);
   const Int n = pairs.size(0);
   const double enough = 0.005f / static_cast<float>(k);
   const auto product = [&](const Tensor& p) { return sum(q * p.unsqueeze(1), {2}); };
@@ -274,7 +272,7 @@ void svm_classifier(Call& c) {
   c.give(labels_at(s.labels, argmax(mm(cat({won, 1 - won}, 1), s.votes), 1)), 0);
   if (s.prob_a.defined()) {
     const Tensor p = clamp(1 - sigmoid(pairs * s.prob_a + s.prob_b), 1e-7, 1 - 1e-7);
-    return c.give(transformed(s.transform, coupled(p, k)), 1);
+    return c.give(transformed(s.transform, coupled(s, p)), 1);
   }
   if (k > 2) return c.give(transformed(s.transform, pairs), 1);
   if (s.transform == Transform::Probit) return c.give(cat({probit(pairs), zeros_like(pairs)}, 1), 1);

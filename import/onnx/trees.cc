@@ -9,7 +9,7 @@ namespace reprise::onnx {
 namespace {
 
 using List = std::vector<std::int64_t>;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 27;  ///< of one table
+constexpr std::int64_t kSmall = std::int64_t{1} << 22;  ///< weights that a table may have whatever the file says
 constexpr std::int64_t kMostDepth = 10'000;
 constexpr std::int64_t kUnrolled = 24;  ///< steps; deeper trees are a loop
 
@@ -129,7 +129,7 @@ std::optional<std::vector<Trees::Spoken>> Trees::spoken(const Forest& f) const {
 /// about twice as many trees: then a leaf has one weight.
 void Trees::group(const Call& c, const Forest& f, const std::optional<std::vector<Spoken>>& spoken) {
   std::vector<List> groups;
-  std::int64_t most = 1;
+  std::int64_t size = 1;
   bool one_each = targets_ == 1 || (spoken && targets_ <= 2 * trees_ + 2);
   for (std::int64_t tree = 0; one_each && targets_ > 1 && tree < trees_; ++tree)
     one_each = (*spoken)[at(tree)].times.size() <= 1;
@@ -139,20 +139,24 @@ void Trees::group(const Call& c, const Forest& f, const std::optional<std::vecto
       const bool any = targets_ > 1 && !(*spoken)[at(tree)].times.empty();
       List& g = groups[any ? at((*spoken)[at(tree)].times.begin()->first) : 0];
       g.push_back(f.roots[at(tree)]);
-      most = std::max(most, static_cast<std::int64_t>(g.size()));
+      size = std::max(size, static_cast<std::int64_t>(g.size()));
     }
-    if (most * targets_ <= 2 * trees_ + targets_ + 2) {
+    if (size * targets_ <= 2 * trees_ + targets_ + 2) {
       const std::int64_t silent = ~(leaf_count_ - 1);
       for (List& g : groups) {
-        g.resize(at(most), silent);
+        g.resize(at(size), silent);
         for (std::int64_t root : g) roots_.push_back(place(root));
       }
-      grouped_ = most;
+      grouped_ = size;
       return;
     }
   }
-  if (leaf_count_ > kMostElements / targets_)
-    c.bad("has ", leaf_count_, " leaves of ", targets_, " targets; at most ", kMostElements, " weights are supported");
+  // A table of all targets holds no more than a multiple of the file's weights.
+  std::int64_t weights = 0;
+  for (const auto& leaf : f.leaves) weights += static_cast<std::int64_t>(leaf.size());
+  const std::int64_t most = std::max(kSmall, 32 * weights);
+  if (leaf_count_ > most / targets_)
+    c.bad("has ", leaf_count_, " leaves of ", targets_, " targets; at most ", most, " weights are supported");
 }
 
 void Trees::make_leaves(const Call& c, const Forest& f) {

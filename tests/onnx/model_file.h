@@ -84,6 +84,16 @@ inline Message attribute(const std::string& name, const std::vector<std::int64_t
   for (std::int64_t i : all) m.number(8, i);
   return m.number(20, 7);
 }
+inline Message floats_attribute(const std::string& name, const std::vector<float>& all) {
+  Message m = Message().text(1, name);
+  for (float f : all) m.real(7, f);
+  return m.number(20, 6);
+}
+inline Message strings_attribute(const std::string& name, const std::vector<std::string>& all) {
+  Message m = Message().text(1, name);
+  for (const std::string& s : all) m.text(9, s);
+  return m.number(20, 8);
+}
 inline Message graph_attribute(const std::string& name, const Message& g) {
   return Message().text(1, name).in(6, g).number(20, 5);
 }
@@ -126,5 +136,9 @@ inline std::string model(const Message& graph, std::int64_t version = 17, const 
   return m.bytes;
 }
 inline std::string model(const Graph& graph, std::int64_t version = 17) { return model(graph.message(), version); }
+/// One with classical operators, of this version of their domain.
+inline std::string ml_model(const Graph& graph, std::int64_t version) {
+  return model(graph) + Message().in(8, opset(version, "ai.onnx.ml")).bytes;
+}
 
 }  // namespace reprise::test::onnx_file
