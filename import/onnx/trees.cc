@@ -60,6 +60,8 @@ void Trees::check(const Call& c, const Forest& f) {
   branch_count_ = static_cast<std::int64_t>(f.branches.size());
   trees_ = static_cast<std::int64_t>(f.roots.size());
   if (f.roots.empty()) damaged(c, "has no trees");
+  constexpr std::int64_t kMostNodes = INT32_MAX / 4;  // places by outcomes are int32
+  if (leaf_count_ + branch_count_ > kMostNodes) c.bad("has more than ", kMostNodes, " nodes");
   if (targets_ < 1) damaged(c, "has ", targets_, " targets");
   for (const Branch& b : f.branches) {
     if (b.feature < 0 || b.feature > INT32_MAX) damaged(c, "a node compares feature ", b.feature);
@@ -205,18 +207,18 @@ void Trees::make_branches(const Forest& f) {
   for (const Branch& b : f.branches) same &= b.compare == f.branches[0].compare, nan |= b.missing_is_true;
   if (same && !nan && !f.branches.empty()) compare_ = f.branches[0].compare;
   const std::int64_t ways = compare_ ? 2 : 4;
-  List next(at(places * ways)), feature(at(places));
+  std::vector<std::int32_t> next(at(places * ways)), feature(at(places)), first;
   std::vector<double> threshold(at(places));
   for (std::int64_t i = 0; i < places; ++i) {
-    std::int64_t* to = next.data() + i * ways;
+    std::int32_t* to = next.data() + i * ways;
     if (i < leaf_count_) {
-      std::fill(to, to + ways, i);
+      std::fill(to, to + ways, static_cast<std::int32_t>(i));
       continue;
     }
     const Branch& b = f.branches[at(i - leaf_count_)];
-    feature[at(i)] = b.feature;
+    feature[at(i)] = static_cast<std::int32_t>(b.feature);
     threshold[at(i)] = compare_ || !std::isnan(b.threshold) ? b.threshold : 0;
-    const auto way = [&](bool yes) { return place(yes ? b.on_true : b.on_false); };
+    const auto way = [&](bool yes) { return static_cast<std::int32_t>(place(yes ? b.on_true : b.on_false)); };
     if (compare_) {
       to[0] = way(false), to[1] = way(true);
     } else {
@@ -224,11 +226,12 @@ void Trees::make_branches(const Forest& f) {
       to[0] = way(o.smaller), to[1] = way(o.equal), to[2] = way(o.larger), to[3] = way(o.nan);
     }
   }
-  List first_feature;
+  std::vector<std::int32_t> first_feature;
   std::vector<double> first_threshold;
   for (std::int64_t root : roots_)
-    first_feature.push_back(feature[at(root)]), first_threshold.push_back(threshold[at(root)]);
-  next_ = frozen(next), feature_ = frozen(feature), first_ = frozen(roots_), first_feature_ = frozen(first_feature);
+    first_feature.push_back(feature[at(root)]), first_threshold.push_back(threshold[at(root)]),
+        first.push_back(static_cast<std::int32_t>(root));
+  next_ = frozen(next), feature_ = frozen(feature), first_ = frozen(first), first_feature_ = frozen(first_feature);
   const Ints all{places}, roots{static_cast<std::int64_t>(roots_.size())};
   single_.threshold = frozen_floats(threshold, all), double_.threshold = frozen(threshold, all);
   single_.first_threshold = frozen_floats(first_threshold, roots);
@@ -237,8 +240,8 @@ void Trees::make_branches(const Forest& f) {
 
 /// The places behind `now`, of the values that are compared there with thresholds.
 Tensor Trees::step(const Tensor& now, const Tensor& v, const Tensor& t) const {
-  if (compare_) return index(next_, {now * 2 + compared(*compare_, v, t).to(kInt64)});
-  const Tensor way = where(v < t, 0, where(v == t, 1, where(v > t, 2, full({}, 3, {.dtype = kInt64}))));
+  if (compare_) return index(next_, {now * 2 + compared(*compare_, v, t).to(kInt32)});
+  const Tensor way = where(v < t, 0, where(v == t, 1, where(v > t, 2, full({}, 3, {.dtype = kInt32}))));
   return index(next_, {now * 4 + way});
 }
 
