@@ -252,8 +252,8 @@ Tensor transformed(Transform how, const Tensor& scores) {
 }
 Tensor with_first_class(Transform how, const Tensor& score, bool complement) {
   const Tensor s = score.to(kFloat32);
-  if (complement) return cat({1 - s, s}, 1);
-  return how == Transform::Logistic ? cat({sigmoid(-s), sigmoid(s)}, 1) : cat({-s, s}, 1);
+  if (how == Transform::Logistic) return cat({sigmoid(-s), sigmoid(s)}, 1);
+  return cat({complement ? 1 - s : -s, s}, 1);
 }
 
 Labels labels_of(const Call& c, const char* integers) {

@@ -19,7 +19,8 @@ Transform transform_of(const Call&);  ///< the attribute post_transform
 /// Of each row [n, k]: scores as float32.
 Tensor transformed(Transform, const Tensor& scores);
 Tensor probit(const Tensor&);
-/// The two scores [n, 2] of one score [n, 1] of the second class. `complement`: 1 - s and s; otherwise -s and s.
+/// The two scores [n, 2] of one score [n, 1] of the second class. Of None and the
+/// softmaxes `complement` says 1 - s and s, otherwise -s and s.
 Tensor with_first_class(Transform, const Tensor& score, bool complement);
 
 /// float64 as it is, all else as float32.

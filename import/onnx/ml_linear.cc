@@ -73,7 +73,7 @@ void linear_classifier(Call& c) {
   const bool two = l.labels.count() == 2;
   c.give(two ? labels_at(l.labels, wins) : wins, 0);
   if (l.transform == Transform::Probit) c.give(two ? cat({probit(s), zeros_like(s)}, 1) : probit(s), 1);
-  else c.give(two ? with_first_class(l.transform, s, l.transform != Transform::Logistic) : s, 1);
+  else c.give(two ? with_first_class(l.transform, s, true) : s, 1);
 }
 
 // ---- support vectors
@@ -276,8 +276,7 @@ void svm_classifier(Call& c) {
   }
   if (k > 2) return c.give(transformed(s.transform, pairs), 1);
   if (s.transform == Transform::Probit) return c.give(cat({probit(pairs), zeros_like(pairs)}, 1), 1);
-  const bool complement = s.transform == Transform::Softmax || s.transform == Transform::SoftmaxZero;
-  c.give(with_first_class(s.transform, pairs, complement), 1);
+  c.give(with_first_class(s.transform, pairs, s.transform != Transform::None), 1);
 }
 
 constexpr Row kLinearRows[] = {

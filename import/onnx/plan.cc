@@ -227,11 +227,16 @@ class Planner {
   }
   /// Of what there are no tensors of: labels that are strings are their numbers, maps of labels are what they are of.
   void give_instead(const Node& node) {
-    if (!node.row || node.out.empty() || node.out[0] < 0) return;
+    if (!node.row || node.out.empty()) return;
     static const std::set<std::string_view> moves{"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
-    std::int32_t& element = plan_.instead[static_cast<std::size_t>(node.out[0])];
-    if (node.data.domain.empty() && moves.contains(node.data.op) && !node.in.empty() && node.in[0] >= 0)
-      element = plan_.instead[static_cast<std::size_t>(node.in[0])];
+    std::int32_t ignored = 0;
+    std::int32_t& element = node.out[0] < 0 ? ignored : plan_.instead[static_cast<std::size_t>(node.out[0])];
+    const bool keeps = node.data.domain.empty() && moves.contains(node.data.op);
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      const std::int32_t given = node.in[i] < 0 ? 0 : plan_.instead[static_cast<std::size_t>(node.in[i])];
+      if (given && keeps && i == 0) element = given;
+      else if (given) missing(node.data, node, node.version, "of labels that are strings, or of maps");
+    }
     if (node.data.domain != kMlDomain) return;
     if (node.data.op == "ZipMap") element = static_cast<std::int32_t>(Element::Float);
     for (const Attribute& a : node.data.attributes)

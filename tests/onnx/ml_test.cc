@@ -364,6 +364,13 @@ TEST(OnnxMl, LabelsThatAreStringsAreTheirNumbers) {
     const onnx::Model m = onnx::load_bytes(model_of(k, true));
     EXPECT_EQ(m.outputs()[0].dtype, kInt64);
     EXPECT_TRUE(equal(m(tensor_of(k.x, {3, 2}))[0], tensor_of(k.labels))) << op;
+    // What would compute with the strings is refused.
+    const file::Graph g{.inputs = {value("x", file::kFloat, {"n", 2})},
+                        .outputs = {file::Message().text(1, "e")},
+                        .nodes = {file::node(op, {"x"}, {"l", "y"}, k.attributes, {}, "ai.onnx.ml"),
+                                  file::node("Equal", {"l", "l"}, {"e"})}};
+    const Error e = error_of([&] { onnx::load_bytes(file::ml_model(g, 1)); });
+    EXPECT_NE(e.message().find("labels that are strings"), std::string::npos) << e.message();
   }
 }
 
