@@ -22,7 +22,8 @@ bool is_grad_enabled() { return autograd::gradients_are_on(); }
 
 GradModeScope::GradModeScope(bool enabled) : word_before_(thread_state.word), own_before_(thread_state.own) {
   const std::uint64_t bits = bits_of(Setting::NoGrad) & ~kInference;
-  if (enabled) thread_state.read |= kInference & ~thread_state.own;
+  // What the caller has set decides, then, what tensors want that come to want something later.
+  if (enabled) thread_state.read |= bits_of(Setting::NoGrad) & ~thread_state.own;
   thread_state.word = (thread_state.word & ~bits) | (enabled ? 0 : one_of(Setting::NoGrad));
   thread_state.own |= bits;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "autograd/off_tape.h"
+#include "autograd/saved_hooks.h"
 #include "base/counters.h"
 #include "base/epochs.h"
 #include "base/errors.h"
@@ -114,6 +115,12 @@ bool Specialization::is_on_path(const Outcomes& path) const {
 
 namespace {
 
+/// The caller's hooks, a checkpoint's say, are for what a call keeps, not for what its trace does.
+struct NoSavedHooks {
+  const autograd::SavedHooks* const before = autograd::exchange_saved_hooks(nullptr);
+  ~NoSavedHooks() { autograd::exchange_saved_hooks(before); }
+};
+
 /// What a trace's function does is its own.
 struct OffTapeScope {
   const autograd::OffTape before = std::exchange(autograd::off_tape, {});
@@ -167,6 +174,7 @@ Traced trace(const std::string& name, CallFrame& frame, void (*body)(void*, Trac
       runtime::BranchTracer branches(tracer, options.mode, options.path);
       const guards::DataDeciderScope decides(*tracer.env(), options.branches ? &branches : nullptr);
       const OffTapeScope off_tape;
+      const NoSavedHooks no_hooks;
       body(ctx, tracer);
       const autograd::OffTape off = autograd::off_tape;
       if (settings.changed()) bail(Bail::sets_for_thread, "compile", {});

@@ -138,6 +138,8 @@ Tensor Tracer::second_handle(const Tensor& t) {
 }
 
 void Tracer::drop_places() noexcept {
+  Work work(*this);
+  const TraceScope told(this);  // the log hears of handles that nodes of the tape have
   // What goes with a place may end others: the one that is held keeps its successor in the list.
   Tensor held;
   for (TracedRef* r : live_) {
