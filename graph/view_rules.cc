@@ -1,4 +1,6 @@
 // The layouts that view operators make. Formulas over symbolic sizes and strides; see shape_rules.h for how they ask.
+#include <algorithm>
+
 #include "base/checked_math.h"
 #include "base/errors.h"
 #include "graph/any_slice.h"
@@ -21,6 +23,27 @@ Int any_bound(Int i, Int n) {
     i = Int::max(i + (negative ? n : Int::min(Int::max(0 - i, 0), 1) * n), 0);
   }
   return Int::min(i, n);
+}
+
+namespace {
+/// Less than 0 where its symbols are greater.
+bool is_negated(const guards::Expr* e) {
+  const auto is_negative = [](const guards::Expr* a) { return a->is_const() && a->value() < 0; };
+  switch (e->kind()) {
+    case guards::ExprKind::Wrap: return is_negated(e->args()[0]);
+    case guards::ExprKind::Mul: return std::any_of(e->args().begin(), e->args().end(), is_negative);
+    case guards::ExprKind::Add:
+      return std::all_of(e->args().begin(), e->args().end(),
+                         [&](const guards::Expr* a) { return is_negative(a) || is_negated(a); });
+    default: return false;
+  }
+}
+}  // namespace
+
+std::optional<Int> bound_from_end(Int i, Int n) {
+  if (!depends_on_data(i) || !is_negated(i.expr()) || identical(i, n)) return std::nullopt;
+  if (detail::compare_le(0, i, {}).known_true() || detail::compare_lt(i, 0, {}).known_true()) return std::nullopt;
+  return any_bound(i, n);
 }
 
 namespace views {
@@ -90,6 +113,7 @@ Layout slice(const ViewCtx& v) {
   // What only data decide is not asked: a bound is clamped by what it comes to be.
   const guards::LibraryScope exact;
   auto from_front = [&](Int i) {
+    if (const std::optional<Int> bound = bound_from_end(i, n)) return *bound;
     if (identical(i, n) || ask(v.le(0, i), "slice: bound counts from the front")) return i;
     const Bool within = v.le(0, i + n);
     if (data_decides(within)) return Int::max(i + n, 0);

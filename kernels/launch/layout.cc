@@ -161,6 +161,7 @@ void slice_layout(Layout& out, const std::vector<graph::NodeArg>& args, int d) {
   // What is open, only data tell: the rule clamps by what the numbers come to be (graph/view_rules.cc).
   const guards::LibraryScope exact;
   auto from_front = [&](Int i) {
+    if (const std::optional<Int> bound = graph::bound_from_end(i, n)) return *bound;
     if (identical(i, n) || graph::answered(compare_le(0, i, {}))) return i;
     const std::optional<bool> within = graph::answer_of(compare_le(0, i + n, {}));
     return !within ? Int::max(i + n, 0) : *within ? i + n : Int(0);

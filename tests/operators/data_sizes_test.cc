@@ -281,11 +281,10 @@ TEST(DataSizes, SlicesAreClamped) {
       [](const List& a) {
         const Tensor found = nonzero(a[0]), rows = a[0].index_select(0, found.select(1, 0));
         const Int n = a[1].item().to_int();
-        return List{found.slice(0, 0, 3),        rows.slice(0, 0, 100),
-                    rows.slice(0, -3),           rows.slice(0, -100, -2),
-                    rows.slice(0, 2, 5),         rows.slice(0, 5, 2),
-                    a[0].slice(0, 0, 2 * n + 1), a[0].slice(0, n + 1, 2 * n),
-                    rows.slice(0, 1, 9, 2),      a[0].slice(0, 0, a[0].size(0) / 2) + 1.0};
+        return List{found.slice(0, 0, 3),        rows.slice(0, 0, 100),       rows.slice(0, -3),
+                    rows.slice(0, -100, -2),     rows.slice(0, 2, 5),         rows.slice(0, 5, 2),
+                    a[0].slice(0, 0, 2 * n + 1), a[0].slice(0, n + 1, 2 * n), rows.slice(0, 1, 9, 2),
+                    a[0].slice(0, -n),           a[0].slice(0, -n, -1),       a[0].slice(0, 0, a[0].size(0) / 2) + 1.0};
       },
       [](std::int64_t n) {
         return List{numbers({n}) + 1, full({}, n / 2 + 1, {kInt64, test_device()})};
@@ -391,10 +390,10 @@ TEST(DataSizes, HowManyRandomNumbersIsCountedBehindTheStages) {
     return rand({kept.size(0)}, {kFloat32, x.device()}).sum() + x.index_select(0, places);
   };
   auto failing = compile(fails);
-  failing(numbers({9}), arange(2));
+  failing(numbers({9}), arange(2, {.device = test_device()}));
   const std::int64_t before = mine.offset();
   draws(mine, [&] {
-    EXPECT_THROW(failing(numbers({9}), arange(2) * 100), Error);
+    EXPECT_THROW(failing(numbers({9}), arange(2, {.device = test_device()}) * 100), Error);
     return 0;
   });
   EXPECT_LE(mine.offset() - before, 9);
