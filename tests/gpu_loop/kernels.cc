@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, LoopKernel>> operations() {
 LoopKernel casts(DType from, const Ints& extents, const Ints& strides) {
   KernelBuilder b(extents, static_cast<int>(extents.size()));
   const std::uint32_t x = b.input(from, strides);
-  for (const DType to : kAllDTypes) b.output(to, b.cast(to, x), strides);
+  for (const DType to : kLoopDTypes) b.output(to, b.cast(to, x), strides);
   return b.k;
 }
 

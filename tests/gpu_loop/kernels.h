@@ -52,8 +52,8 @@ struct KernelBuilder {
   }
 };
 
-inline constexpr DType kAllDTypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
-                                       DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
+inline constexpr DType kLoopDTypes[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8,
+                                        DType::UInt8,   DType::Int32,   DType::Int64,   DType::Bool};
 
 /// Every operation of every dtype that there is code for, some in each kernel.
 std::vector<std::pair<std::string, kernels::LoopKernel>> operations();

@@ -57,7 +57,7 @@ TEST_F(GpuLoops, ReductionsOfEveryLength) {
 
 TEST_F(GpuLoops, EveryReduction) {
   for (const bool rows : {true, false})
-    for (const DType t : kAllDTypes)
+    for (const DType t : kLoopDTypes)
       for (const ReduceOp o : {ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min, ReduceOp::Any, ReduceOp::All}) {
         if ((o == ReduceOp::Any || o == ReduceOp::All) && t != DType::Bool) continue;
         if (o == ReduceOp::Prod && t == DType::Bool) continue;
@@ -95,7 +95,7 @@ TEST_F(GpuLoops, DimsThatAreOneInMemory) {
 }
 
 TEST_F(GpuLoops, CastsOfEveryDtype) {
-  for (const DType from : kAllDTypes) {
+  for (const DType from : kLoopDTypes) {
     check(casts(from, {5, 16}, {16, 1}), "casts from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);
     check(casts(from, {}, {}), "casts of a scalar from " + std::string(dtype_name(from)), 1e-7, true, 1e-30);
   }

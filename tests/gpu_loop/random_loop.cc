@@ -69,7 +69,7 @@ class Generator {
   std::uint32_t some_dims() { return chance(60) ? all_dims() : static_cast<std::uint32_t>(rng_()) & all_dims(); }
 
   std::uint32_t input() {
-    const DType t = chance(50) ? DType::Float32 : kAllDTypes[pick(0, 8)];
+    const DType t = chance(50) ? DType::Float32 : kLoopDTypes[pick(0, 8)];
     std::uint32_t v = b_.input(t, distinct(some_dims()));
     if (chance(15)) b_.k.accesses.back().offset = pick(1, 5);
     if (chance(20)) gather();
@@ -113,7 +113,7 @@ class Generator {
       case 2: return keep(clamped(b_.op(one_of(binary), t, x, as(t, any()))));
       case 3: return keep(b_.op(chance(50) ? ScalarOp::Lt : ScalarOp::Eq, DType::Bool, x, as(t, any())));
       case 4: return keep(b_.op(ScalarOp::Where, t, as(DType::Bool, any()), x, as(t, any())));
-      case 5: return keep(b_.cast(kAllDTypes[pick(0, 8)], clamped(x)));
+      case 5: return keep(b_.cast(kLoopDTypes[pick(0, 8)], clamped(x)));
       case 6: {
         if (b_.k.extents.empty()) return;
         BodyNode n{BodyNode::Kind::Index, chance(50) ? DType::Int64 : DType::Int32};
