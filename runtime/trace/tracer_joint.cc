@@ -108,7 +108,8 @@ void Tracer::note_turned_on(const graph::OpCall& c) {
 }
 
 Tensor Tracer::captured(std::size_t input) const {
-  if (!out_.graph.inputs[input].captured) return {};
+  const auto at = captured_inputs_.find(inputs_[input].concrete);
+  if (at == captured_inputs_.end() || at->second != input) return {};
   return Tensor::share(const_cast<TensorImpl*>(inputs_[input].concrete));
 }
 
