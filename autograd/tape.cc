@@ -199,7 +199,7 @@ class Tape final : public graph::Interpreter {
     else count_write(*t.impl()->storage);
   }
   static void show_otherwise(const OpCall& c, const Tensor& self, bool wanted) {
-    if (wanted && is_of_caller(self)) bail(Bail::changes_tape, "as_strided_", c.loc);
+    if (wanted && (self.impl()->trace || TraceTape::current())) bail(Bail::changes_tape, "as_strided_", c.loc);
     TapeUndo::note(self);
     graph::forward_metadata(c);
     const Aside aside;
