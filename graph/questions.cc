@@ -129,9 +129,7 @@ std::optional<std::int64_t> product_now(const Ints& sizes) {
 }
 
 bool depends_on_data(const Int& i) { return i.is_symbolic() && i.living()->env().of_data(i.expr()); }
-bool answered(const Bool& b) {
-  return b.is_symbolic() && b.living()->env().of_data(b.expr()) ? b.known_true() : b.hint();
-}
+bool answered(const Bool& b) { return answer_of(b).value_or(false); }
 
 std::optional<bool> answer_of(const Bool& b) {
   if (b.is_symbolic() && b.living()->env().of_data(b.expr())) return b.living()->env().prove(b.expr());

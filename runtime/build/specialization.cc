@@ -510,7 +510,6 @@ struct Numbers {
   /// Behind the stages, which have drawn from where the generator stood. Throws NotTraceable if another thread has
   /// drawn meanwhile.
   void take_counted(std::int64_t n) {
-    if (!counts_later) return;
     const std::int64_t its_seed = seed, its_offset = offset;
     take(n);
     if (seed != its_seed || offset != its_offset)
@@ -570,18 +569,14 @@ inline void replay_checked(const Specialization& s, CallFrame& f, Outputs& outpu
         s, f, outputs, [](void* b) { (*static_cast<F*>(b))(); }, &replay);
   else replay();
 }
-}  // namespace
 
-namespace {
 /// While it lives, the numbers of the stages may stand behind a call's values.
 struct StageValues {
   CallFrame& frame;
   const std::size_t before = frame.values.size();
   ~StageValues() { frame.values.resize(before); }
 };
-}  // namespace
 
-namespace {
 /// None but the stages, whose numbers go again.
 std::optional<std::string> run_stages_alone(const Specialization& s, CallFrame& f, const Outcomes* path,
                                             std::optional<runtime::PathMissed>& missed) {
